@@ -1,0 +1,1 @@
+//! Other people's programs, kept on a leash.

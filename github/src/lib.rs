@@ -1,0 +1,1 @@
+//! A narrow client of GitHub.

@@ -1,0 +1,1 @@
+//! Durable, typed, append-only mailboxes.

@@ -1,0 +1,1 @@
+//! Supervised actors fed from durable mailboxes.

@@ -1,0 +1,1 @@
+//! An embedded GitHub for the demo and for tests.
