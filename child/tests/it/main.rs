@@ -1,0 +1,166 @@
+//! Real programs, run for real.
+
+use std::time::{Duration, Instant};
+
+use child::{Command, CommandError, Exit};
+
+fn shell(script: &str) -> Command {
+    Command::new(["sh", "-c", script]).expect("a program is named")
+}
+
+fn is_running(pid: &str) -> bool {
+    // A process that has ended and was not waited for yet is a zombie, state Z.
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+async fn until_gone(pid: &str) {
+    let asked = Instant::now();
+    while is_running(pid) {
+        assert!(
+            asked.elapsed() < Duration::from_secs(10),
+            "process {pid} is still there"
+        );
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn status_and_both_streams_come_back() {
+    let finished = shell("echo out; echo err >&2; exit 3").run().await.unwrap();
+    assert_eq!(finished.status, Exit::Code(3));
+    assert!(!finished.succeeded());
+    assert_eq!(
+        (finished.stdout.text().as_str(), finished.stderr.text().as_str()),
+        ("out\n", "err\n")
+    );
+}
+
+#[tokio::test]
+async fn a_signal_is_told_apart_from_a_code() {
+    let finished = shell("kill -9 $$").run().await.unwrap();
+    assert_eq!(finished.status, Exit::Signal(9));
+}
+
+#[tokio::test]
+async fn standard_input_is_given_whole_or_empty() {
+    let large = vec![b'x'; 1 << 20];
+    let counted = shell("wc -c").stdin(large).run().await.unwrap();
+    assert_eq!(counted.stdout.text().trim(), "1048576");
+    let nothing = shell("wc -c").run().await.unwrap();
+    assert_eq!(nothing.stdout.text().trim(), "0");
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_read_its_input_is_no_failure() {
+    let finished = shell("exit 0").stdin(vec![b'x'; 1 << 20]).run().await.unwrap();
+    assert!(finished.succeeded());
+}
+
+#[tokio::test]
+async fn only_allowed_variables_reach_the_child() {
+    // Cargo sets CARGO_MANIFEST_DIR for every test; it stands for the secrets of a real environment.
+    let finished = Command::new(["env"])
+        .unwrap()
+        .env("GIVEN", "yes")
+        .run()
+        .await
+        .unwrap();
+    let names: Vec<_> = finished
+        .stdout
+        .text()
+        .lines()
+        .filter_map(|line| Some(line.split_once('=')?.0.to_owned()))
+        .collect();
+    assert!(
+        names.contains(&"GIVEN".to_owned()) && names.contains(&"PATH".to_owned()),
+        "{names:?}"
+    );
+    let allowed = |name: &String| name == "GIVEN" || child::PASSED_ON.contains(&name.as_str());
+    assert!(names.iter().all(allowed), "{names:?}");
+
+    let named = Command::new(["env"])
+        .unwrap()
+        .pass_on("CARGO_MANIFEST_DIR")
+        .run()
+        .await
+        .unwrap();
+    assert!(named.stdout.text().contains("CARGO_MANIFEST_DIR="));
+}
+
+#[tokio::test]
+async fn output_without_end_is_cut_in_the_middle() {
+    let finished = shell("echo first; head -c 3000000 /dev/zero; echo last")
+        .output_cap(64)
+        .run()
+        .await
+        .unwrap();
+    assert!(finished.stdout.text().starts_with("first\n"));
+    assert!(finished.stdout.text().ends_with("last\n"));
+    assert_eq!(finished.stdout.bytes().len(), 64);
+    assert_eq!(finished.stdout.omitted(), 3_000_000 + 6 + 5 - 64);
+}
+
+#[tokio::test]
+async fn at_the_deadline_the_whole_group_is_ended() {
+    let script = "sleep 600 & echo $! >&2; wait";
+    let missed = shell(script)
+        .deadline(Duration::from_millis(300))
+        .run()
+        .await
+        .unwrap_err();
+    let CommandError::Deadline { stderr, program, .. } = missed else {
+        panic!("{missed}")
+    };
+    assert_eq!(program, "sh");
+    until_gone(stderr.text().trim()).await;
+}
+
+#[tokio::test]
+async fn what_a_program_leaves_running_ends_with_it() {
+    let began = Instant::now();
+    let finished = shell("sleep 600 & echo $!").run().await.unwrap();
+    assert!(finished.succeeded());
+    assert!(
+        began.elapsed() < Duration::from_secs(60),
+        "it did not wait for the one left behind"
+    );
+    until_gone(finished.stdout.text().trim()).await;
+}
+
+#[tokio::test]
+async fn dropping_the_run_ends_the_group() {
+    let directory = tempfile::tempdir().unwrap();
+    let script = "sleep 600 & echo $! > pid.part; mv pid.part pid; wait";
+    let run = tokio::spawn(shell(script).directory(directory.path()).run());
+    let pid = loop {
+        if let Ok(pid) = std::fs::read_to_string(directory.path().join("pid")) {
+            break pid;
+        }
+        tokio::task::yield_now().await;
+    };
+    run.abort();
+    until_gone(pid.trim()).await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named() {
+    let missing = Command::new(["no-such-program-here"])
+        .unwrap()
+        .run()
+        .await
+        .unwrap_err();
+    assert_eq!(
+        missing.to_string(),
+        "no-such-program-here is not there (or not in PATH)"
+    );
+    assert!(matches!(
+        Command::new(Vec::<String>::new()),
+        Err(CommandError::Empty)
+    ));
+}
+
+#[tokio::test]
+async fn captured_output_is_not_shown_by_debug() {
+    let finished = shell("echo ghp_secret").run().await.unwrap();
+    assert!(!format!("{finished:?}").contains("ghp_secret"));
+}
