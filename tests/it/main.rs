@@ -1,0 +1,3 @@
+//! The whole program from outside, and the shape of its source.
+
+mod architecture;
