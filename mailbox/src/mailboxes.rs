@@ -1,0 +1,474 @@
+//! The handle on the mailboxes.
+
+use std::io;
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+use tokio::sync::{mpsc, oneshot};
+
+use crate::changes::{Announcer, Changes};
+use crate::clock::{Clock, Moment};
+use crate::command::{Appended, Claim, Command, Done, Lessee, Nack, Nacked, Refusal, Reply};
+use crate::envelope::{Ack, Envelope, Filter, MailboxStatus};
+use crate::event::{AckedBy, StampedEvent};
+use crate::lease::{Delivery, Lease, Transit};
+use crate::message::Draft;
+use crate::names::{LeaseId, MailboxName, MsgId, Seq};
+use crate::policy::Policy;
+use crate::store::memory::MemoryStore;
+use crate::store::{Store, StoreError};
+use crate::writer::{QUEUE, Request, Shares, Tally, Writer};
+
+/// Why the mailboxes could not be opened. Each says what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has them open.
+    #[error("{} is held by {}", .lock.display(), holder(.pid))]
+    Held {
+        /// The file that is locked.
+        lock: PathBuf,
+        /// The process that says it holds it.
+        pid: Option<u32>,
+    },
+    /// The folder cannot be made or written.
+    #[error("cannot write in {}: {source}", .dir.display())]
+    Unwritable {
+        /// The folder.
+        dir: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// It was written by another version of this program.
+    #[error("{} holds mailboxes of format {found:?}, this program reads format {known:?}", .dir.display())]
+    Version {
+        /// The folder.
+        dir: PathBuf,
+        /// What it says it is.
+        found: String,
+        /// What is understood.
+        known: String,
+    },
+    /// What is stored does not open or load.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The writer's thread could not be started.
+    #[error("cannot start the mailbox's thread: {0}")]
+    Thread(#[source] io::Error),
+}
+
+fn holder(pid: &Option<u32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
+}
+
+/// Why the mailboxes did not do what was asked.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum MailboxError {
+    /// They were closed.
+    #[error("the mailboxes are closed")]
+    Closed,
+    /// The command does not hold as things stand.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// The store failed. What was asked is not acknowledged, though it may be found after the store
+    /// is loaded again, which the next request does; asking again is safe, since ids are known.
+    #[error(transparent)]
+    Store(Arc<StoreError>),
+    /// Another process took the mailbox over.
+    #[error("mailbox {of} is owned by another process now")]
+    Fenced {
+        /// Which.
+        of: MailboxName,
+    },
+    /// Another process appended at the same time; asking again is safe.
+    #[error("another process wrote to mailbox {of} at the same time; ask again")]
+    Contended {
+        /// Which.
+        of: MailboxName,
+    },
+    /// The message's bytes are gone though it is unread.
+    #[error("message {seq} of mailbox {of} is not in its store")]
+    Unreadable {
+        /// Which mailbox.
+        of: MailboxName,
+        /// Which message.
+        seq: Seq,
+    },
+}
+
+/// What the writer did since it started, for benchmarks and tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counters {
+    /// Groups that were committed.
+    pub groups: u64,
+    /// Records in them.
+    pub records: u64,
+    /// Times that the store synced its log to the disk; 0 for one without a disk.
+    pub syncs: u64,
+}
+
+/// A handle on the one writer of all mailboxes. Cheap to clone; the writer ends when it is closed or
+/// the last handle is gone.
+///
+/// Every request waits in a bounded queue. All futures are cancel-safe: a request that was sent is
+/// carried out though nobody waits for its answer, except for a waiting lease, which is given up,
+/// its message handed back.
+#[derive(Debug, Clone)]
+pub struct Mailboxes {
+    requests: mpsc::Sender<Request>,
+    announcer: Announcer,
+    tally: Arc<Tally>,
+    syncs: Arc<AtomicU64>,
+}
+
+impl Mailboxes {
+    /// Mailboxes that live as long as this process.
+    ///
+    /// # Panics
+    /// When the system refuses to start a thread.
+    pub fn open_memory(clock: Arc<dyn Clock>) -> Mailboxes {
+        Mailboxes::open(MemoryStore::default(), clock).expect("an empty store in memory loads")
+    }
+
+    /// Mailboxes over a store of one's own.
+    ///
+    /// # Errors
+    /// When the store does not load.
+    pub fn open(store: impl Store, clock: Arc<dyn Clock>) -> Result<Mailboxes, OpenError> {
+        Mailboxes::start(store, clock, Arc::default())
+    }
+
+    fn start(
+        store: impl Store,
+        clock: Arc<dyn Clock>,
+        syncs: Arc<AtomicU64>,
+    ) -> Result<Mailboxes, OpenError> {
+        let (requests, receiver) = mpsc::channel(QUEUE);
+        let announcer = Announcer::default();
+        let tally = Arc::new(Tally::default());
+        let shares = Shares {
+            clock,
+            requests: receiver,
+            announcer: announcer.clone(),
+            tally: Arc::clone(&tally),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .map_err(OpenError::Thread)?;
+        let (ready, loaded) = std::sync::mpsc::sync_channel(1);
+        let work = move || {
+            runtime.block_on(async move {
+                let mut writer = Writer::new(store, shares);
+                let outcome = writer.load().await;
+                let good = outcome.is_ok();
+                // Whoever opens waits for this.
+                let _ = ready.send(outcome);
+                if good {
+                    writer.run().await;
+                }
+            });
+        };
+        thread::Builder::new()
+            .name("mailbox-writer".to_owned())
+            .spawn(work)
+            .map_err(OpenError::Thread)?;
+        match loaded.recv() {
+            Ok(outcome) => outcome?,
+            Err(_) => {
+                return Err(OpenError::Thread(io::Error::other(
+                    "it ended while it was loading",
+                )));
+            }
+        }
+        Ok(Mailboxes {
+            requests,
+            announcer,
+            tally,
+            syncs,
+        })
+    }
+
+    /// Finishes what was asked before, closes the store and waits for that. Leases of this process
+    /// are void from here on.
+    pub async fn close(self) {
+        let (done, closed) = oneshot::channel();
+        if self.requests.send(Request::Close(done)).await.is_ok() {
+            // An error means that the writer has ended, which is what is waited for.
+            let _ = closed.await;
+        }
+    }
+
+    async fn ask<T>(&self, ask: impl FnOnce(Answer<T>) -> Request) -> Result<T, MailboxError> {
+        let (answer, answered) = oneshot::channel();
+        self.requests
+            .send(ask(answer))
+            .await
+            .map_err(|_| MailboxError::Closed)?;
+        answered.await.map_err(|_| MailboxError::Closed)?
+    }
+
+    /// Carries out one command. The other methods are this one with types.
+    ///
+    /// # Errors
+    /// When the command is refused or the store fails.
+    pub async fn command(&self, command: Command) -> Result<Reply, MailboxError> {
+        self.ask(|answer| Request::Command(command, answer)).await
+    }
+
+    /// From now on the mailbox `name` is treated as `policy` says. Not stored: a program declares
+    /// its mailboxes when it starts.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn declare(&self, name: MailboxName, policy: Policy) -> Result<(), MailboxError> {
+        self.command(Command::Declare {
+            mailbox: name,
+            policy,
+        })
+        .await
+        .map(drop)
+    }
+
+    /// Appends these messages, all or none, in this order. When it returns they would survive a
+    /// power cut (contract, section 3, rule 1). A message whose id its mailbox knows is not appended
+    /// again; it is answered with the first one's number and outcome (rule 2).
+    ///
+    /// # Errors
+    /// When the store fails. Asking again is safe.
+    pub async fn append(&self, drafts: Vec<Draft>) -> Result<Vec<Appended>, MailboxError> {
+        match self.command(Command::Append { drafts }).await? {
+            Reply::Appended(appended) => Ok(appended),
+            reply => unreachable!("an append is answered as one, not with {reply:?}"),
+        }
+    }
+
+    /// Takes the next message of a mailbox, and waits until there is one. The attempt is durable
+    /// before this returns (contract, section 3, rule 4). Cancel-safe: a message that was taken for
+    /// somebody who no longer waits is handed back, with its attempt.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn lease(&self, of: &MailboxName, lessee: Lessee) -> Result<Delivery, MailboxError> {
+        loop {
+            if let Some(delivery) = self.take(of, lessee, true).await? {
+                return Ok(delivery);
+            }
+        }
+    }
+
+    /// Takes the next message of a mailbox if one is deliverable now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn try_lease(
+        &self,
+        of: &MailboxName,
+        lessee: Lessee,
+    ) -> Result<Option<Delivery>, MailboxError> {
+        self.take(of, lessee, false).await
+    }
+
+    async fn take(
+        &self,
+        of: &MailboxName,
+        lessee: Lessee,
+        wait: bool,
+    ) -> Result<Option<Delivery>, MailboxError> {
+        let of = of.clone();
+        let taken = self
+            .ask(|answer| Request::Lease {
+                of,
+                lessee,
+                wait,
+                answer,
+            })
+            .await?;
+        Ok(taken.and_then(Transit::receive))
+    }
+
+    /// Holds a message until `until`, for a handler that shows progress.
+    ///
+    /// # Errors
+    /// When the lease is no longer current or the store fails.
+    pub async fn extend(&self, lease: &Lease, until: Moment) -> Result<(), MailboxError> {
+        let command = Command::Extend {
+            of: lease.mailbox.clone(),
+            seq: lease.seq,
+            lease: lease.id,
+            until,
+        };
+        self.command(command).await.map(drop)
+    }
+
+    /// The message is handled for good; what it led to is appended in one group with that. Returns
+    /// what became of the emitted messages, in their order.
+    ///
+    /// # Errors
+    /// When the lease is no longer current or the store fails. After an error of the store the
+    /// right is lost with the lease; the message is delivered again if the ack was not written.
+    pub async fn ack(&self, lease: Lease, done: Done) -> Result<Vec<Appended>, MailboxError> {
+        let Lease {
+            id,
+            mailbox: of,
+            seq,
+            until: _,
+        } = lease;
+        self.acked(Command::Ack {
+            of,
+            claim: Claim::Lease { seq, lease: id },
+            by: AckedBy::Actor,
+            done,
+        })
+        .await
+    }
+
+    /// Acknowledges by id, for whoever is outside the process (contract, section 3, rule 4): under a
+    /// named lease, without one under the current pull lease, and for [`AckedBy::Line`] under none.
+    ///
+    /// # Errors
+    /// When there is no such message, the lease is not current, or the store fails.
+    pub async fn ack_by_id(
+        &self,
+        of: &MailboxName,
+        id: &MsgId,
+        lease: Option<LeaseId>,
+        by: AckedBy,
+        done: Done,
+    ) -> Result<Vec<Appended>, MailboxError> {
+        let claim = Claim::Id {
+            id: id.clone(),
+            lease,
+        };
+        self.acked(Command::Ack {
+            of: of.clone(),
+            claim,
+            by,
+            done,
+        })
+        .await
+    }
+
+    async fn acked(&self, command: Command) -> Result<Vec<Appended>, MailboxError> {
+        match self.command(command).await? {
+            Reply::Acked(emitted) => Ok(emitted),
+            reply => unreachable!("an ack is answered as one, not with {reply:?}"),
+        }
+    }
+
+    /// Gives a message back, and says what becomes of it.
+    ///
+    /// # Errors
+    /// When the lease is no longer current or the store fails.
+    pub async fn nack(&self, lease: Lease, nack: Nack) -> Result<Nacked, MailboxError> {
+        let Lease {
+            id,
+            mailbox: of,
+            seq,
+            until: _,
+        } = lease;
+        self.nacked(Command::Nack {
+            of,
+            claim: Claim::Lease { seq, lease: id },
+            nack,
+        })
+        .await
+    }
+
+    /// Gives a message back by id, under a named lease or the current pull lease.
+    ///
+    /// # Errors
+    /// When there is no such message, the lease is not current, or the store fails.
+    pub async fn nack_by_id(
+        &self,
+        of: &MailboxName,
+        id: &MsgId,
+        lease: Option<LeaseId>,
+        nack: Nack,
+    ) -> Result<Nacked, MailboxError> {
+        let claim = Claim::Id {
+            id: id.clone(),
+            lease,
+        };
+        self.nacked(Command::Nack {
+            of: of.clone(),
+            claim,
+            nack,
+        })
+        .await
+    }
+
+    async fn nacked(&self, command: Command) -> Result<Nacked, MailboxError> {
+        match self.command(command).await? {
+            Reply::Nacked(nacked) => Ok(nacked),
+            reply => unreachable!("a nack is answered as one, not with {reply:?}"),
+        }
+    }
+
+    /// One page of a mailbox's messages, in order. Pages are cut by [`Filter::limit`]; the next one
+    /// begins after the last number of this one. Messages whose bytes were pruned are left out.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn envelopes(&self, of: &MailboxName, filter: Filter) -> Result<Vec<Envelope>, MailboxError> {
+        let of = of.clone();
+        self.ask(|answer| Request::Envelopes { of, filter, answer }).await
+    }
+
+    /// Messages with every event of each, in order. It reads the log once from its beginning, so
+    /// ask for as many at a time as may be in memory.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn history(
+        &self,
+        of: &MailboxName,
+        seqs: RangeInclusive<Seq>,
+    ) -> Result<Vec<(Envelope, Vec<StampedEvent>)>, MailboxError> {
+        let of = of.clone();
+        self.ask(|answer| Request::History { of, seqs, answer }).await
+    }
+
+    /// At most `limit` acks of a mailbox after the first `after` of them, in the order in which they
+    /// were made.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn acks(&self, of: &MailboxName, after: u64, limit: usize) -> Result<Vec<Ack>, MailboxError> {
+        let of = of.clone();
+        self.ask(|answer| Request::Acks {
+            of,
+            after,
+            limit,
+            answer,
+        })
+        .await
+    }
+
+    /// Every mailbox in numbers, by name.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn status(&self) -> Result<Vec<MailboxStatus>, MailboxError> {
+        self.ask(Request::Status).await
+    }
+
+    /// Is told of every change from here on.
+    pub fn subscribe(&self) -> Changes {
+        self.announcer.subscribe()
+    }
+
+    /// What the writer did since it started.
+    pub fn counters(&self) -> Counters {
+        Counters {
+            groups: self.tally.groups.load(Ordering::Relaxed),
+            records: self.tally.records.load(Ordering::Relaxed),
+            syncs: self.syncs.load(Ordering::Relaxed),
+        }
+    }
+}
+
+type Answer<T> = oneshot::Sender<Result<T, MailboxError>>;

@@ -1,0 +1,560 @@
+//! The one thread that writes.
+//!
+//! It takes what is queued, folds it with [`apply`], makes the group durable with one commit, and
+//! only then answers everybody. A lease that waits is a queued command like any other, so it rides
+//! in the group of the append that it waited for.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::mem;
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::{mpsc, oneshot};
+use tracing::{debug, warn};
+
+use crate::changes::Announcer;
+use crate::clock::{Clock, Moment};
+use crate::command::{Claim, Command, Granted, Lessee, Nack, Reply};
+use crate::envelope::{Ack, Envelope, EnvelopeState, Filter, MailboxStatus};
+use crate::event::StampedEvent;
+use crate::index::Index;
+use crate::lease::{Delivery, Lease, Transit, Unreceived};
+use crate::mailboxes::MailboxError;
+use crate::names::{Incarnation, LeaseId, MailboxName, Seq};
+use crate::policy::Policy;
+use crate::store::{Record, Store, StoreError, Stored, Write, Wrote};
+use crate::transition::{apply, begin, mailbox_of};
+
+/// Requests that may wait for the writer; whoever asks beyond that waits to ask.
+pub(crate) const QUEUE: usize = 1024;
+/// Requests in one group: enough that a sync is shared by all who could be waiting, few enough that
+/// the first of them does not wait for long.
+const GROUP: usize = 512;
+/// Records in one group, since one request may append many.
+const GROUP_RECORDS: usize = 4096;
+
+type Answer<T> = oneshot::Sender<Result<T, MailboxError>>;
+
+/// What the handle sends.
+pub(crate) enum Request {
+    Command(Command, Answer<Reply>),
+    Lease {
+        of: MailboxName,
+        lessee: Lessee,
+        wait: bool,
+        answer: Answer<Option<Transit>>,
+    },
+    Envelopes {
+        of: MailboxName,
+        filter: Filter,
+        answer: Answer<Vec<Envelope>>,
+    },
+    History {
+        of: MailboxName,
+        seqs: RangeInclusive<Seq>,
+        answer: Answer<Vec<(Envelope, Vec<StampedEvent>)>>,
+    },
+    Acks {
+        of: MailboxName,
+        after: u64,
+        limit: usize,
+        answer: Answer<Vec<Ack>>,
+    },
+    Status(Answer<Vec<MailboxStatus>>),
+    Close(oneshot::Sender<()>),
+}
+
+/// What the writer did so far.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) groups: AtomicU64,
+    pub(crate) records: AtomicU64,
+}
+
+/// A lease that waits for a message.
+struct Waiter {
+    lessee: Lessee,
+    answer: Answer<Option<Transit>>,
+}
+
+/// An answer that waits for its group to be durable.
+enum Due {
+    Reply(Answer<Reply>, Reply),
+    Grant(MailboxName, Granted, Answer<Option<Transit>>),
+    Nothing(Answer<Option<Transit>>),
+}
+
+#[derive(Default)]
+struct Group {
+    writes: Vec<Write>,
+    due: Vec<Due>,
+    /// Mailboxes that this group may have made deliverable.
+    touched: BTreeSet<MailboxName>,
+}
+
+pub(crate) struct Writer<S> {
+    store: S,
+    clock: Arc<dyn Clock>,
+    requests: mpsc::Receiver<Request>,
+    unreceived: mpsc::UnboundedReceiver<Unreceived>,
+    back: mpsc::UnboundedSender<Unreceived>,
+    announcer: Announcer,
+    tally: Arc<Tally>,
+    incarnation: Incarnation,
+    /// `None` after an error of the store, until it is loaded again.
+    index: Option<Index>,
+    policies: BTreeMap<MailboxName, Policy>,
+    waiting: BTreeMap<MailboxName, VecDeque<Waiter>>,
+    /// When time may make something deliverable for those who wait.
+    alarms: BTreeMap<MailboxName, Moment>,
+    /// Leases of a group that failed: they may be in the log, and nobody holds them.
+    doubtful: Vec<Unreceived>,
+}
+
+/// What the writer shares with its handles.
+pub(crate) struct Shares {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) requests: mpsc::Receiver<Request>,
+    pub(crate) announcer: Announcer,
+    pub(crate) tally: Arc<Tally>,
+}
+
+impl<S: Store> Writer<S> {
+    pub(crate) fn new(store: S, shares: Shares) -> Writer<S> {
+        let Shares {
+            clock,
+            requests,
+            announcer,
+            tally,
+        } = shares;
+        let (back, unreceived) = mpsc::unbounded_channel();
+        Writer {
+            store,
+            clock,
+            requests,
+            unreceived,
+            back,
+            announcer,
+            tally,
+            incarnation: Incarnation::fresh(),
+            index: None,
+            policies: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            alarms: BTreeMap::new(),
+            doubtful: Vec::new(),
+        }
+    }
+
+    /// Loads the store, and voids what earlier lives of the process had in hand.
+    pub(crate) async fn load(&mut self) -> Result<(), StoreError> {
+        let mut index = Index::new(self.incarnation, fastrand::u64(..));
+        self.store
+            .load(None, &mut |of, record| index.absorb(of, record))
+            .await?;
+        for (name, policy) in &self.policies {
+            index.mailbox_mut(name).policy = policy.clone();
+        }
+        let now = self.clock.now();
+        let mut owners: BTreeSet<MailboxName> = index.orphans().into_iter().map(|(of, ..)| of).collect();
+        owners.extend(self.doubtful.iter().map(|lease| lease.of.clone()));
+        for name in &owners {
+            let epoch = self.store.own(name, self.incarnation).await?;
+            index.owned(name, epoch);
+        }
+        let mut writes = begin(&mut index, now);
+        for Unreceived { of, seq, lease } in &self.doubtful {
+            let command = hand_back(of.clone(), *seq, *lease);
+            writes.extend(apply(&mut index, command, now).0);
+        }
+        if !writes.is_empty() {
+            self.store.commit(&writes).await?;
+            self.count(writes.len());
+        }
+        self.doubtful.clear();
+        self.index = Some(index);
+        Ok(())
+    }
+
+    /// Works until it is closed or nobody is left to ask.
+    pub(crate) async fn run(mut self) {
+        let mut closing = None;
+        while closing.is_none() {
+            let mut batch = Vec::new();
+            let mut returned = Vec::new();
+            let alarm = self.alarms.values().min().copied();
+            let clock = Arc::clone(&self.clock);
+            tokio::select! {
+                biased;
+                lease = self.unreceived.recv() => returned.extend(lease),
+                taken = self.requests.recv_many(&mut batch, GROUP) => {
+                    if taken == 0 {
+                        return;
+                    }
+                }
+                () = async { clock.sleep_until(alarm.unwrap_or(Moment::EPOCH)).await }, if alarm.is_some() => {}
+            }
+            while let Ok(lease) = self.unreceived.try_recv() {
+                returned.push(lease);
+            }
+            closing = self.work(batch, returned).await;
+        }
+        let Writer { store, .. } = self;
+        drop(store);
+        if let Some(done) = closing {
+            // Whoever closed may have stopped waiting.
+            let _ = done.send(());
+        }
+    }
+
+    async fn work(&mut self, batch: Vec<Request>, returned: Vec<Unreceived>) -> Option<oneshot::Sender<()>> {
+        let mut closing = None;
+        let mut group = Group::default();
+        if self.index.is_none()
+            && let Err(error) = self.load().await
+        {
+            self.doubtful.extend(returned);
+            return self.refuse_all(batch, error);
+        }
+        for Unreceived { of, seq, lease } in returned {
+            self.fold(&mut group, hand_back(of, seq, lease), None).await;
+        }
+        for request in batch {
+            match request {
+                Request::Command(command, answer) => self.fold(&mut group, command, Some(answer)).await,
+                Request::Lease {
+                    of,
+                    lessee,
+                    wait,
+                    answer,
+                } => {
+                    self.fold_lease(&mut group, of, Waiter { lessee, answer }, wait)
+                        .await;
+                }
+                Request::Close(done) => closing = Some(done),
+                query => {
+                    // A question sees what was asked before it.
+                    self.commit(mem::take(&mut group)).await;
+                    self.answer(query).await;
+                }
+            }
+            if group.writes.len() >= GROUP_RECORDS {
+                self.commit(mem::take(&mut group)).await;
+            }
+        }
+        self.serve_waiting(&mut group).await;
+        self.commit(group).await;
+        closing
+    }
+
+    /// Applies one command to the index; its answer waits for the group.
+    async fn fold(&mut self, group: &mut Group, command: Command, answer: Option<Answer<Reply>>) {
+        if let Err(error) = self.ready_for(mailbox_of(&command)).await {
+            refuse(answer, error);
+            return;
+        }
+        let Some(index) = self.index.as_mut() else { return };
+        if let Command::Declare { mailbox, policy } = &command {
+            self.policies.insert(mailbox.clone(), policy.clone());
+        }
+        let (writes, reply) = apply(index, command, self.clock.now());
+        group.touch(&writes);
+        group.writes.extend(writes);
+        if let Some(answer) = answer {
+            group.due.push(Due::Reply(answer, reply));
+        }
+    }
+
+    async fn fold_lease(&mut self, group: &mut Group, of: MailboxName, waiter: Waiter, wait: bool) {
+        if waiter.answer.is_closed() {
+            return;
+        }
+        if let Err(error) = self.ready_for(Some(&of)).await {
+            refuse(Some(waiter.answer), error);
+            return;
+        }
+        // Who came first is served first.
+        let queued = wait && self.waiting.get(&of).is_some_and(|queue| !queue.is_empty());
+        if queued {
+            self.waiting.entry(of).or_default().push_back(waiter);
+            return;
+        }
+        match self.try_lease(group, &of, waiter.lessee) {
+            Some(granted) => group.due.push(Due::Grant(of, granted, waiter.answer)),
+            None if wait => self.waiting.entry(of).or_default().push_back(waiter),
+            None => group.due.push(Due::Nothing(waiter.answer)),
+        }
+    }
+
+    fn try_lease(&mut self, group: &mut Group, of: &MailboxName, lessee: Lessee) -> Option<Granted> {
+        let index = self.index.as_mut()?;
+        let command = Command::Lease {
+            of: of.clone(),
+            lessee,
+            lease: LeaseId::fresh(),
+        };
+        let (writes, reply) = apply(index, command, self.clock.now());
+        group.touch(&writes);
+        group.writes.extend(writes);
+        self.alarms.remove(of);
+        match reply {
+            Reply::Leased(granted) => Some(granted),
+            Reply::Nothing { next } => {
+                self.alarms.extend(next.map(|next| (of.clone(), next)));
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Tries the leases that wait for a mailbox that changed or whose time has come.
+    async fn serve_waiting(&mut self, group: &mut Group) {
+        let now = self.clock.now();
+        let mut names = mem::take(&mut group.touched);
+        names.extend(
+            self.alarms
+                .iter()
+                .filter(|(_, at)| **at <= now)
+                .map(|(name, _)| name.clone()),
+        );
+        for of in names {
+            let Some(mut queue) = self.waiting.remove(&of) else {
+                self.alarms.remove(&of);
+                continue;
+            };
+            queue.retain(|waiter| !waiter.answer.is_closed());
+            while let Some(waiter) = queue.pop_front() {
+                if let Err(error) = self.ready_for(Some(&of)).await {
+                    refuse(Some(waiter.answer), error);
+                    continue;
+                }
+                match self.try_lease(group, &of, waiter.lessee) {
+                    Some(granted) => group.due.push(Due::Grant(of.clone(), granted, waiter.answer)),
+                    None => {
+                        queue.push_front(waiter);
+                        break;
+                    }
+                }
+            }
+            if queue.is_empty() {
+                self.alarms.remove(&of);
+            } else {
+                self.waiting.insert(of, queue);
+            }
+        }
+    }
+
+    /// Sees to it that there is an index, and the right to write this mailbox's events.
+    async fn ready_for(&mut self, of: Option<&MailboxName>) -> Result<(), MailboxError> {
+        if self.index.is_none() {
+            self.load()
+                .await
+                .map_err(|error| MailboxError::Store(Arc::new(error)))?;
+        }
+        let (Some(of), Some(index)) = (of, self.index.as_mut()) else {
+            return Ok(());
+        };
+        if index.owns(of) {
+            return Ok(());
+        }
+        match self.store.own(of, self.incarnation).await {
+            Ok(epoch) => {
+                index.owned(of, epoch);
+                Ok(())
+            }
+            Err(error) => {
+                self.index = None;
+                Err(MailboxError::Store(Arc::new(error)))
+            }
+        }
+    }
+
+    /// Makes a group durable, then answers.
+    async fn commit(&mut self, group: Group) {
+        let Group {
+            writes,
+            due,
+            touched: _,
+        } = group;
+        let outcome = if writes.is_empty() {
+            Ok(())
+        } else {
+            self.write(&writes).await
+        };
+        if let Err(error) = outcome {
+            warn!(%error, records = writes.len(), "a group of the mailbox was not written");
+            self.index = None;
+            for due in due {
+                match due {
+                    Due::Reply(answer, _) => refuse(Some(answer), error.clone()),
+                    Due::Nothing(answer) => refuse(Some(answer), error.clone()),
+                    Due::Grant(of, granted, answer) => {
+                        self.doubtful.push(Unreceived {
+                            of,
+                            seq: granted.seq,
+                            lease: granted.lease,
+                        });
+                        refuse(Some(answer), error.clone());
+                    }
+                }
+            }
+            return;
+        }
+        self.announcer.announce(writes.iter().map(|write| match write {
+            Write::Message { to, .. } => to,
+            Write::Event { of, .. } => of,
+        }));
+        for due in due {
+            match due {
+                Due::Reply(answer, reply) => {
+                    let answered = match reply {
+                        Reply::Refused(refusal) => Err(MailboxError::Refused(refusal)),
+                        reply => Ok(reply),
+                    };
+                    // Whoever asked may be gone; what was asked is done all the same.
+                    let _ = answer.send(answered);
+                }
+                Due::Nothing(answer) => {
+                    let _ = answer.send(Ok(None));
+                }
+                Due::Grant(of, granted, answer) => self.deliver(of, granted, answer).await,
+            }
+        }
+    }
+
+    async fn write(&mut self, writes: &[Write]) -> Result<(), MailboxError> {
+        let wrote = self
+            .store
+            .commit(writes)
+            .await
+            .map_err(|error| MailboxError::Store(Arc::new(error)))?;
+        self.count(writes.len());
+        for (write, wrote) in writes.iter().zip(wrote) {
+            match (write, wrote) {
+                (Write::Event { of, .. } | Write::Message { to: of, .. }, Wrote::Fenced) => {
+                    return Err(MailboxError::Fenced { of: of.clone() });
+                }
+                (Write::Message { to, stored }, Wrote::Known(seq) | Wrote::Placed(seq)) => {
+                    let expected = self
+                        .index
+                        .as_ref()
+                        .and_then(|index| index.seq_of(to, stored.message.msg_id()));
+                    if expected != Some(seq) || matches!(wrote, Wrote::Known(_)) {
+                        return Err(MailboxError::Contended { of: to.clone() });
+                    }
+                }
+                (Write::Event { .. }, Wrote::Known(_) | Wrote::Placed(_)) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&self, records: usize) {
+        debug!(records, "group");
+        self.tally.groups.fetch_add(1, Ordering::Relaxed);
+        self.tally.records.fetch_add(records as u64, Ordering::Relaxed);
+    }
+
+    async fn deliver(&mut self, of: MailboxName, granted: Granted, answer: Answer<Option<Transit>>) {
+        let Granted {
+            seq,
+            lease,
+            attempt,
+            until,
+        } = granted;
+        let read = match self.store.read(&of, seq..=seq).await {
+            Ok(mut found) if !found.is_empty() => Ok(found.swap_remove(0).1),
+            Ok(_) => Err(MailboxError::Unreadable { of: of.clone(), seq }),
+            Err(error) => {
+                self.index = None;
+                Err(MailboxError::Store(Arc::new(error)))
+            }
+        };
+        let stored = match read {
+            Ok(stored) => stored,
+            Err(error) => {
+                self.doubtful.push(Unreceived { of, seq, lease });
+                refuse(Some(answer), error);
+                return;
+            }
+        };
+        let state = EnvelopeState::Leased {
+            lease,
+            holder: match self.index.as_ref().and_then(|index| index.state(&of, seq)) {
+                Some((EnvelopeState::Leased { holder, .. }, _)) => holder,
+                _ => crate::event::Holder::Process(self.incarnation),
+            },
+            until,
+        };
+        let envelope = envelope(of.clone(), seq, stored, state, attempt);
+        let lease = Lease {
+            id: lease,
+            mailbox: of,
+            seq,
+            until,
+        };
+        let transit = Transit::new(
+            Delivery {
+                lease,
+                envelope,
+                attempt,
+            },
+            self.back.clone(),
+        );
+        // Refused, it comes back by itself.
+        let _ = answer.send(Ok(Some(transit)));
+    }
+}
+
+impl Group {
+    fn touch(&mut self, writes: &[Write]) {
+        for write in writes {
+            let (Write::Message { to: name, .. } | Write::Event { of: name, .. }) = write;
+            if !self.touched.contains(name) {
+                self.touched.insert(name.clone());
+            }
+        }
+    }
+}
+
+fn hand_back(of: MailboxName, seq: Seq, lease: LeaseId) -> Command {
+    let nack = Nack::HandBack {
+        reason: "nobody received it".to_owned(),
+        until: None,
+    };
+    Command::Nack {
+        of,
+        claim: Claim::Lease { seq, lease },
+        nack,
+    }
+}
+
+fn refuse<T>(answer: Option<Answer<T>>, error: MailboxError) {
+    if let Some(answer) = answer {
+        // Whoever asked may be gone.
+        let _ = answer.send(Err(error));
+    }
+}
+
+fn envelope(mailbox: MailboxName, seq: Seq, stored: Stored, state: EnvelopeState, attempts: u32) -> Envelope {
+    let Stored {
+        appended_at,
+        message,
+        subject,
+        evidence,
+        cause,
+    } = stored;
+    Envelope {
+        mailbox,
+        seq,
+        message,
+        subject,
+        evidence,
+        cause,
+        appended_at,
+        attempts,
+        state,
+    }
+}
+
+mod query;

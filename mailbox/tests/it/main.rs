@@ -1,0 +1,3 @@
+//! The mailbox through its public surface.
+
+mod handle;
