@@ -21,7 +21,7 @@ macro_rules! words {
         #[serde(from = "String", into = "String")]
         #[schemars(with = "String")]
         pub enum $name {
-            $($(#[$vdoc])* $variant,)+
+            $(#[doc = concat!("`", $word, "`.")] $(#[$vdoc])* $variant,)+
             /// A word that this program does not know, as GitHub wrote it.
             Other(String),
         }
@@ -353,6 +353,7 @@ pub struct Thread {
     /// The line it is about, where it still has one.
     pub line: Option<u64>,
     /// Every comment of it, oldest first, each with the diff hunk it is about where GitHub gives one.
+    /// Comments of a pending review are left out: nobody but their writer has seen them.
     pub comments: Vec<ThreadComment>,
 }
 
