@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -18,8 +18,7 @@ use crate::lease::{Delivery, Lease, Transit};
 use crate::message::Draft;
 use crate::names::{LeaseId, MailboxName, MsgId, Seq};
 use crate::policy::Policy;
-use crate::store::memory::MemoryStore;
-use crate::store::{Store, StoreError};
+use crate::store::{DiskStore, MemoryStore, Store, StoreError};
 use crate::writer::{QUEUE, Request, Shares, Tally, Writer};
 
 /// Why the mailboxes could not be opened. Each says what to do about it.
@@ -125,6 +124,17 @@ pub struct Mailboxes {
 }
 
 impl Mailboxes {
+    /// Opens the mailboxes in `dir`, which is made if it is not there. Blocks until they are loaded.
+    ///
+    /// # Errors
+    /// When another process holds them, the folder cannot be written, or what is there does not
+    /// load; each error says what to do.
+    pub fn open_sled(dir: &Path, clock: Arc<dyn Clock>) -> Result<Mailboxes, OpenError> {
+        let store = DiskStore::open(dir)?;
+        let syncs = store.syncs();
+        Mailboxes::start(store, clock, syncs)
+    }
+
     /// Mailboxes that live as long as this process.
     ///
     /// # Panics

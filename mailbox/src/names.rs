@@ -156,6 +156,12 @@ macro_rules! text_name {
     };
 }
 text_name!(MailboxName);
+
+impl std::borrow::Borrow<str> for MailboxName {
+    fn borrow(&self) -> &str {
+        self.as_str()
+    }
+}
 text_name!(MsgId);
 text_name!(Subject);
 

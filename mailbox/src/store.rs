@@ -16,7 +16,11 @@ use crate::event::StampedEvent;
 use crate::message::{Draft, Message};
 use crate::names::{Digest, Incarnation, MailboxName, MsgId, Seq, Subject};
 
-pub mod memory;
+mod memory;
+mod sled;
+
+pub use memory::MemoryStore;
+pub use sled::DiskStore;
 
 /// A message as it is kept: with what was declared about it and when it was appended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,6 +209,14 @@ pub enum StoreError {
         /// Where it is.
         path: PathBuf,
         /// What was found.
+        what: String,
+    },
+    /// What is underneath stopped in the middle of a call. Nothing acknowledged is lost.
+    #[error("the mailbox in {} stopped ({what}); the next request opens it again", .path.display())]
+    Stopped {
+        /// Where it is.
+        path: PathBuf,
+        /// What it said.
         what: String,
     },
 }

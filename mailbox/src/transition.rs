@@ -22,6 +22,10 @@ pub const SUPERSEDED: &str = "superseded";
 /// The outcome of a message whose evidence is that of the last one finished.
 pub const UNCHANGED: &str = "unchanged";
 
+/// The longest outcome or reason that is kept, in bytes: a screenful. It is a text for people, and a
+/// handler may well hand over all that a program printed.
+pub const MAX_TEXT: usize = 4 * 1024;
+
 /// Carries out one command as of `now`: what is to be written, and the answer for when it is.
 pub fn apply(index: &mut Index, command: Command, now: Moment) -> (Vec<Write>, Reply) {
     let mut step = Step {
@@ -290,7 +294,7 @@ impl Step<'_> {
             seq,
             DeliveryEvent::Acked {
                 lease,
-                outcome: outcome.into(),
+                outcome: text(outcome),
                 by,
                 read,
             },
@@ -309,7 +313,7 @@ impl Step<'_> {
                     seq,
                     DeliveryEvent::HandedBack {
                         lease,
-                        reason: reason.into(),
+                        reason: text(reason),
                         until,
                     },
                 );
@@ -325,7 +329,7 @@ impl Step<'_> {
                     seq,
                     DeliveryEvent::Quarantined {
                         cause,
-                        reason: reason.into(),
+                        reason: text(reason),
                     },
                 );
                 Nacked {
@@ -337,7 +341,7 @@ impl Step<'_> {
                 reason,
                 retry_after,
                 kind,
-            } => self.failed(of, seq, lease, kind, reason.into(), retry_after),
+            } => self.failed(of, seq, lease, kind, text(reason), retry_after),
         };
         Ok(Reply::Nacked(nacked))
     }
@@ -432,4 +436,16 @@ impl Step<'_> {
                 .and_then(|open| open.lease)),
         }
     }
+}
+
+/// A text that is kept, cut to [`MAX_TEXT`] where it is longer.
+fn text(mut text: String) -> Arc<str> {
+    if text.len() > MAX_TEXT {
+        let end = (0..=MAX_TEXT)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0);
+        text.truncate(end);
+    }
+    text.into()
 }

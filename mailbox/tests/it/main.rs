@@ -1,3 +1,4 @@
 //! The mailbox through its public surface.
 
+mod disk;
 mod handle;

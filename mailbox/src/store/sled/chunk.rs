@@ -1,0 +1,337 @@
+//! How records are laid out in a value of the journal. Pure.
+//!
+//! Many small keys are what costs most in a tree, so a value holds a chunk of records: about twenty
+//! small messages, or more events. A value begins with the version of this layout and a checksum.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::clock::Moment;
+use crate::event::StampedEvent;
+use crate::names::{Digest, MailboxName};
+use crate::store::Stored;
+
+/// The layout that this file writes.
+const VERSION: u8 = 1;
+/// Version and checksum.
+const PREFIX: usize = 5;
+/// Messages in one chunk: more bring little, and a chunk is rewritten whole when one is pruned.
+const MESSAGES: usize = 20;
+/// Bytes of records in one chunk. Larger values are written to files that the database never syncs.
+const BYTES: usize = 6 * 1024;
+/// A larger message has a file of its own, for the same reason.
+pub(super) const INLINE: usize = 6 * 1024;
+/// What a record costs beside its texts, about: only used to decide where a chunk ends.
+const RECORD: usize = 64;
+
+/// One value of the journal.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Chunk<'a> {
+    /// The mailboxes in it; records name them by their place here.
+    #[serde(borrow)]
+    pub(super) mailboxes: Vec<&'a str>,
+    pub(super) records: Vec<Rec<'a>>,
+}
+
+/// One record.
+///
+/// A stored format: variants are only ever added at the end, fields with a new [`VERSION`].
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Rec<'a> {
+    Message {
+        of: u32,
+        seq: u64,
+        appended_at: Moment,
+        #[serde(borrow)]
+        id: &'a str,
+        intent: &'a str,
+        subject: Option<&'a str>,
+        evidence: Option<Digest>,
+        cause: Option<&'a str>,
+        #[serde(borrow)]
+        line: Line<'a>,
+    },
+    Event {
+        of: u32,
+        event: StampedEvent,
+    },
+}
+
+/// Where a message's line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Line<'a> {
+    /// Here.
+    Here(#[serde(borrow)] &'a str),
+    /// In the file that is named by the digest of its content.
+    File(Digest),
+    /// It was pruned.
+    Gone,
+}
+
+/// Why a value is no chunk.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ChunkError {
+    #[error("a value of {0} bytes is too short")]
+    Short(usize),
+    #[error("layout {0} is not known to this version")]
+    Version(u8),
+    #[error("a checksum does not match")]
+    Checksum,
+    #[error("a record does not decode: {0}")]
+    Decode(#[source] postcard::Error),
+}
+
+impl Chunk<'_> {
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let prefix = vec![0; PREFIX];
+        let mut value = postcard::to_extend(self, prefix).expect("plain data serializes into memory");
+        let checksum = crc32fast::hash(&value[PREFIX..]);
+        value[0] = VERSION;
+        value[1..PREFIX].copy_from_slice(&checksum.to_le_bytes());
+        value
+    }
+}
+
+impl<'a> Chunk<'a> {
+    pub(super) fn decode(value: &'a [u8]) -> Result<Chunk<'a>, ChunkError> {
+        let Some((prefix, body)) = value.split_first_chunk::<PREFIX>() else {
+            return Err(ChunkError::Short(value.len()));
+        };
+        let [version, checksum @ ..] = *prefix;
+        if version != VERSION {
+            return Err(ChunkError::Version(version));
+        }
+        if crc32fast::hash(body) != u32::from_le_bytes(checksum) {
+            return Err(ChunkError::Checksum);
+        }
+        postcard::from_bytes(body).map_err(ChunkError::Decode)
+    }
+}
+
+/// Cuts a group of records into chunks.
+#[derive(Default)]
+pub(super) struct Chunker<'a> {
+    done: Vec<Chunk<'a>>,
+    current: Option<Current<'a>>,
+}
+
+struct Current<'a> {
+    chunk: Chunk<'a>,
+    places: HashMap<&'a str, u32>,
+    messages: usize,
+    bytes: usize,
+}
+
+impl<'a> Chunker<'a> {
+    pub(super) fn message(
+        &mut self,
+        of: &'a MailboxName,
+        seq: u64,
+        stored: &'a Stored,
+        file: Option<Digest>,
+    ) {
+        let line = stored.message.line();
+        let inline = if file.is_some() { 0 } else { line.len() };
+        let current = self.room(inline + stored.message.msg_id().as_str().len() + RECORD, 1);
+        let of = current.place(of);
+        current.chunk.records.push(Rec::Message {
+            of,
+            seq,
+            appended_at: stored.appended_at,
+            id: stored.message.msg_id().as_str(),
+            intent: stored.message.intent(),
+            subject: stored.subject.as_ref().map(AsRef::as_ref),
+            evidence: stored.evidence,
+            cause: stored.cause.as_ref().map(AsRef::as_ref),
+            line: file.map_or(Line::Here(line), Line::File),
+        });
+    }
+
+    pub(super) fn event(&mut self, of: &'a MailboxName, event: &StampedEvent, texts: usize) {
+        let current = self.room(texts + RECORD, 0);
+        let of = current.place(of);
+        current.chunk.records.push(Rec::Event {
+            of,
+            event: event.clone(),
+        });
+    }
+
+    /// The chunk that has room for so many bytes and messages more.
+    fn room(&mut self, bytes: usize, messages: usize) -> &mut Current<'a> {
+        let full = self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.bytes + bytes > BYTES || current.messages + messages > MESSAGES);
+        if full {
+            self.done.extend(self.current.take().map(|current| current.chunk));
+        }
+        let current = self.current.get_or_insert_with(|| Current {
+            chunk: Chunk {
+                mailboxes: Vec::new(),
+                records: Vec::new(),
+            },
+            places: HashMap::new(),
+            messages: 0,
+            bytes: 0,
+        });
+        current.bytes += bytes;
+        current.messages += messages;
+        current
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Chunk<'a>> {
+        self.done.extend(self.current.map(|current| current.chunk));
+        self.done
+    }
+}
+
+impl<'a> Current<'a> {
+    fn place(&mut self, of: &'a MailboxName) -> u32 {
+        let Current { chunk, places, .. } = self;
+        *places.entry(of.as_str()).or_insert_with(|| {
+            chunk.mailboxes.push(of.as_str());
+            u32::try_from(chunk.mailboxes.len() - 1).expect("a chunk holds far fewer records")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    use crate::event::{AckedBy, DeliveryEvent, FailureKind, Holder, QuarantineCause};
+    use crate::message::{Draft, Message};
+    use crate::names::{LeaseId, Seq};
+
+    fn stored(id: &str, padding: usize) -> Stored {
+        let ts = "2026-05-14T17:45:00Z".parse().unwrap();
+        let body = serde_json::json!({"text": "x".repeat(padding)});
+        let message = Message::build(ts, "lab", "greet", &id.parse().unwrap(), body).unwrap();
+        let draft = Draft {
+            subject: Some("a/b#1".parse().unwrap()),
+            evidence: Some(Digest::of(b"head")),
+            cause: Some("before".parse().unwrap()),
+            ..Draft::new("qa".parse().unwrap(), message)
+        };
+        Stored::new(draft, Moment::from_millis(1_778_780_700_000))
+    }
+
+    #[test]
+    fn a_chunk_reads_back() {
+        let (qa, drip): (MailboxName, MailboxName) = ("qa".parse().unwrap(), "drip".parse().unwrap());
+        let message = stored("m-1", 10);
+        let event = StampedEvent {
+            seq: Seq(7),
+            at: Moment::from_millis(5),
+            event: DeliveryEvent::Expired {
+                lease: LeaseId::from_u128(9),
+            },
+        };
+        let mut chunker = Chunker::default();
+        chunker.message(&qa, 3, &message, None);
+        chunker.message(&drip, 1, &message, Some(Digest::of(b"big")));
+        chunker.event(&qa, &event, 0);
+        let chunks = chunker.finish();
+        assert_eq!(chunks.len(), 1);
+        assert_eq!(chunks[0].mailboxes, ["qa", "drip"]);
+        let value = chunks[0].encode();
+        assert_eq!(Chunk::decode(&value).unwrap(), chunks[0]);
+    }
+
+    #[test]
+    fn chunks_are_cut_by_count_and_by_size() {
+        let qa: MailboxName = "qa".parse().unwrap();
+        let check = |padding: usize, count: u64, expected: &[usize]| {
+            let message = stored("m-1", padding);
+            let mut chunker = Chunker::default();
+            (0..count).for_each(|seq| chunker.message(&qa, seq, &message, None));
+            let chunks = chunker.finish();
+            let sizes: Vec<usize> = chunks.iter().map(|chunk| chunk.records.len()).collect();
+            assert_eq!(sizes, expected, "{count} of {padding} bytes");
+            assert!(chunks.iter().all(|chunk| chunk.encode().len() < 7 * 1024));
+        };
+        check(10, 45, &[20, 20, 5]);
+        check(3_000, 3, &[1, 1, 1]);
+        check(2_800, 3, &[2, 1]);
+        check(5_900, 2, &[1, 1]);
+    }
+
+    #[test]
+    fn damage_is_seen() {
+        let message = stored("m-1", 10);
+        let qa: MailboxName = "qa".parse().unwrap();
+        let mut chunker = Chunker::default();
+        chunker.message(&qa, 1, &message, None);
+        let value = chunker.finish()[0].encode();
+        for at in 0..value.len() {
+            let mut damaged = value.clone();
+            damaged[at] ^= 0x10;
+            assert!(Chunk::decode(&damaged).is_err(), "byte {at}");
+        }
+        assert_eq!(Chunk::decode(&value[..3]), Err(ChunkError::Short(3)));
+        assert!(Chunk::decode(&value[..value.len() - 1]).is_err());
+    }
+
+    /// One record of each kind.
+    fn every_kind() -> Vec<u8> {
+        let qa: MailboxName = "qa".parse().unwrap();
+        let lease = LeaseId::from_u128(9);
+        let reason: std::sync::Arc<str> = "because".into();
+        let until = Moment::from_millis(1_778_780_760_000);
+        let events = [
+            DeliveryEvent::Leased {
+                lease,
+                holder: Holder::Pull,
+                attempt: 1,
+                until: Some(until),
+            },
+            DeliveryEvent::Extended { lease, until },
+            DeliveryEvent::Acked {
+                lease: Some(lease),
+                outcome: "passed".into(),
+                by: AckedBy::Line { from: "qa".into() },
+                read: Some(Digest::of(b"read")),
+            },
+            DeliveryEvent::Failed {
+                lease,
+                reason: reason.clone(),
+                kind: FailureKind::Panic,
+                rest: Duration::from_millis(1_500),
+            },
+            DeliveryEvent::HandedBack {
+                lease,
+                reason: reason.clone(),
+                until: None,
+            },
+            DeliveryEvent::Expired { lease },
+            DeliveryEvent::Voided { lease },
+            DeliveryEvent::Quarantined {
+                cause: QuarantineCause::Attempts,
+                reason,
+            },
+        ];
+        let message = stored("m-1", 10);
+        let mut chunker = Chunker::default();
+        chunker.message(&qa, 1, &message, None);
+        for event in events {
+            let event = StampedEvent {
+                seq: Seq(1),
+                at: Moment::from_millis(1_778_780_700_001),
+                event,
+            };
+            chunker.event(&qa, &event, 0);
+        }
+        chunker.finish()[0].encode()
+    }
+
+    /// Version 1 as it was first stored. When this fails, mailboxes of before no longer read: raise
+    /// the version and keep reading the old one.
+    #[test]
+    fn version_1_is_stored_as_ever() {
+        let stored_then: &[u8] = include_bytes!("fixtures/chunk-v1.bin");
+        assert_eq!(Chunk::decode(stored_then), Chunk::decode(&every_kind()));
+        assert_eq!(stored_then, every_kind());
+    }
+}

@@ -1,0 +1,146 @@
+//! The durable store, closed and opened again.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use mailbox::{
+    Appended, Draft, Filter, Lessee, MAX_MESSAGE, MailboxName, Mailboxes, Message, Moment, OpenError, Seq,
+    SystemClock,
+};
+
+fn name() -> MailboxName {
+    "greeter".parse().unwrap()
+}
+
+fn draft(id: &str, padding: usize) -> Draft {
+    let ts = "2026-05-14T17:45:00Z".parse().unwrap();
+    let body = serde_json::json!({"text": "x".repeat(padding)});
+    let message = Message::build(ts, "lab", "greet", &id.parse().unwrap(), body).unwrap();
+    Draft::new(name(), message)
+}
+
+fn open(dir: &Path) -> Result<Mailboxes, OpenError> {
+    Mailboxes::open_sled(dir, Arc::new(SystemClock::start()))
+}
+
+#[tokio::test]
+async fn what_was_acknowledged_is_there_after_reopening() {
+    let dir = tempfile::tempdir().unwrap();
+    let mailboxes = open(dir.path()).unwrap();
+    for n in 0..100 {
+        mailboxes
+            .append(vec![draft(&format!("m-{n}"), n * 100)])
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        mailboxes.counters().syncs,
+        100,
+        "one lone sender costs one sync a message"
+    );
+    mailboxes.close().await;
+
+    let mailboxes = open(dir.path()).unwrap();
+    let page = mailboxes.envelopes(&name(), Filter::all()).await.unwrap();
+    assert_eq!(page.len(), 100);
+    for (n, envelope) in (0..).zip(&page) {
+        assert_eq!(envelope.seq, Seq(n + 1));
+        assert_eq!(
+            envelope.message,
+            draft(&format!("m-{n}"), n as usize * 100).message
+        );
+    }
+    let known = Appended::Known {
+        seq: Seq(8),
+        outcome: None,
+    };
+    assert_eq!(mailboxes.append(vec![draft("m-7", 0)]).await.unwrap(), [known]);
+    mailboxes.close().await;
+}
+
+#[tokio::test]
+async fn the_largest_message_reads_back_from_its_own_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let largest = draft("big", MAX_MESSAGE - 90);
+    let mailboxes = open(dir.path()).unwrap();
+    mailboxes
+        .append(vec![largest.clone(), draft("small", 1)])
+        .await
+        .unwrap();
+    mailboxes.close().await;
+    assert_eq!(std::fs::read_dir(dir.path().join("bodies")).unwrap().count(), 1);
+    std::fs::write(dir.path().join("bodies/left-over"), "x").unwrap();
+
+    let mailboxes = open(dir.path()).unwrap();
+    let delivery = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
+    assert_eq!(delivery.envelope.message, largest.message);
+    assert_eq!(std::fs::read_dir(dir.path().join("bodies")).unwrap().count(), 1);
+    mailboxes.close().await;
+}
+
+#[tokio::test]
+async fn a_second_process_is_told_who_holds_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let mailboxes = open(dir.path()).unwrap();
+    let error = open(dir.path()).unwrap_err();
+    assert!(matches!(error, OpenError::Held { pid: Some(pid), .. } if pid == std::process::id()));
+    mailboxes.close().await;
+    open(dir.path()).unwrap().close().await;
+}
+
+#[tokio::test]
+async fn a_lease_of_an_earlier_life_is_void_at_once_and_its_attempt_counts() {
+    let dir = tempfile::tempdir().unwrap();
+    let mailboxes = open(dir.path()).unwrap();
+    mailboxes.append(vec![draft("a", 1)]).await.unwrap();
+    let first = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
+    assert_eq!(first.attempt, 1);
+    mailboxes.close().await;
+
+    let mailboxes = open(dir.path()).unwrap();
+    let again = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
+    assert_eq!((again.envelope.seq, again.attempt), (Seq(1), 2));
+    assert!(again.envelope.appended_at > Moment::EPOCH);
+    mailboxes.close().await;
+}
+
+#[tokio::test]
+async fn a_database_that_was_not_finished_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(dir.path().join("journal.new/blobs")).unwrap();
+    std::fs::write(dir.path().join("journal.new/conf"), "seg").unwrap();
+    open(dir.path()).unwrap().close().await;
+    assert!(!dir.path().join("journal.new").exists());
+}
+
+#[tokio::test]
+async fn another_format_is_left_untouched() {
+    let dir = tempfile::tempdir().unwrap();
+    open(dir.path()).unwrap().close().await;
+    std::fs::write(dir.path().join("format"), "mailbox 2\n").unwrap();
+    let error = open(dir.path()).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("format \"mailbox 2\", this program reads format \"mailbox 1\"")
+    );
+}
+
+#[tokio::test]
+async fn damage_is_an_error_that_names_the_mend() {
+    let dir = tempfile::tempdir().unwrap();
+    let mailboxes = open(dir.path()).unwrap();
+    let drafts = (0..200).map(|n| draft(&format!("m-{n}"), 200)).collect();
+    mailboxes.append(drafts).await.unwrap();
+    mailboxes.close().await;
+    let db = dir.path().join("journal/db");
+    let whole = std::fs::read(&db).unwrap();
+    let used = whole.iter().rposition(|byte| *byte != 0).unwrap();
+    for at in [0, used / 3, used / 2, used - 100] {
+        let mut bytes = whole.clone();
+        bytes[at..at + 64].iter_mut().for_each(|byte| *byte ^= 0xa5);
+        std::fs::write(&db, bytes).unwrap();
+        let error = open(dir.path()).unwrap_err().to_string();
+        assert!(error.contains("restore it from a copy"), "byte {at}: {error}");
+    }
+}
