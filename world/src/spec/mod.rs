@@ -1,0 +1,31 @@
+//! What a test says of a world: specs with everything plausible by default, so that only what matters
+//! needs a word.
+
+pub(crate) use check::Checked;
+pub(crate) use pull::{event_node, pull_commit};
+pub(crate) use talk::On;
+
+mod check;
+mod pull;
+mod repo;
+mod talk;
+mod when;
+
+pub use check::{CheckSpec, SuiteSpec};
+pub use pull::{ClosesSpec, CommitSpec, PullSpec};
+pub use repo::{RepoSpec, WorldBuilder};
+pub use talk::{Association, CommentSpec, ReviewSpec, ThreadSpec, Who};
+pub use when::{IntoWhen, When, days_ago, hours_ago, hours_ahead, minutes_ago};
+
+use serde_json::{Map, Value};
+
+/// A change to the JSON that a spec makes, applied last.
+pub(crate) type Raw = Box<dyn FnOnce(&mut Map<String, Value>) + Send>;
+
+pub(crate) fn apply(raw: Vec<Raw>, node: &mut Value) {
+    if let Some(map) = node.as_object_mut() {
+        for change in raw {
+            change(map);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The world over real HTTP.
+
+mod client;
+mod graphql;
+mod http;
+mod schema;
