@@ -1,0 +1,592 @@
+//! What to send next, and what an answer changes: the reading of many pull requests as a pure state
+//! machine. The reader asks [`Plan::next`], sends, and tells [`Plan::took`].
+//!
+//! - Pull requests go in batches of 25, further pages in documents of many.
+//! - A request that fails in passing is halved until it is about one pull request or one page; that
+//!   one is read once more after everything else, then skipped.
+//! - After a rate limit there is one request at a time, and nothing before the limit ends; a request
+//!   that meets the limit again after that wait ends the reading.
+//! - Whoever is refused, or reaches nobody, stops.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use pulls::PrRef;
+use pulls::facts::{PullFacts, Time};
+
+use crate::answer::{Answer, GraphqlError};
+use crate::assembly::{Assembly, Want};
+use crate::batch::{self, BATCH, Document, Page};
+use crate::error::{ErrorClass, ReadError};
+use crate::limits::Limits;
+use crate::shape;
+
+/// Connections in a row that may fail before nobody is there.
+const MAX_CONNECTS: u32 = 3;
+
+/// Single pull requests that may fail in passing before anything has succeeded: GitHub is down then,
+/// and not one of the pull requests too heavy.
+const MAX_SINGLES: u32 = 3;
+
+/// The pause after a connection that failed.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// One request.
+#[derive(Debug)]
+pub(crate) struct Job {
+    what: What,
+    /// Whether it has waited for a rate limit to end.
+    has_waited: bool,
+}
+
+#[derive(Debug)]
+enum What {
+    Pulls(Vec<usize>),
+    Pages(Vec<Page>),
+}
+
+/// What the reader does next.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Send(Job),
+    /// Nothing may be sent before that long.
+    Wait(Duration),
+    /// An answer must come first.
+    Idle,
+    Done,
+}
+
+#[derive(Debug)]
+struct Slot {
+    asked: PrRef,
+    state: State,
+    has_failed: bool,
+}
+
+#[derive(Debug)]
+enum State {
+    Waiting,
+    Reading(Box<Assembly>),
+    Found(Box<PullFacts>),
+    Failed(ReadError),
+}
+
+/// The reading of many pull requests.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    limits: Limits,
+    slots: Vec<Slot>,
+    queue: VecDeque<Job>,
+    /// Pages that wait for a document to be filled.
+    pages: Vec<Page>,
+    /// What failed alone, to be read once more at the end.
+    again: Vec<Job>,
+    in_flight: usize,
+    is_limited: bool,
+    not_before: Option<Time>,
+    successes: u32,
+    connects_failed: u32,
+    singles_failed: u32,
+    stopped: Option<ReadError>,
+}
+
+/// What a plan came to.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) found: Vec<PullFacts>,
+    pub(crate) skipped: Vec<(PrRef, ReadError)>,
+    pub(crate) stopped: Option<ReadError>,
+}
+
+/// How long to wait for a rate limit that ends at `until`, or `None` where that is too long.
+pub(crate) fn limit_wait(until: Option<Time>, now: Time, limits: &Limits) -> Option<Duration> {
+    let left = until
+        .and_then(|until| (until - now).to_std().ok())
+        .unwrap_or_default();
+    let wait = left.max(limits.retry_wait);
+    (wait <= limits.longest_wait.max(limits.retry_wait)).then_some(wait)
+}
+
+impl Plan {
+    /// Each of `refs` is read once, however often it is named.
+    pub(crate) fn new(refs: &[PrRef], limits: &Limits) -> Self {
+        let mut seen = std::collections::HashSet::new();
+        let slots: Vec<Slot> = refs
+            .iter()
+            .filter(|at| seen.insert(*at))
+            .map(|at| Slot {
+                asked: at.clone(),
+                state: State::Waiting,
+                has_failed: false,
+            })
+            .collect();
+        let places: Vec<usize> = (0..slots.len()).collect();
+        let queue = places
+            .chunks(BATCH)
+            .map(|places| Job::new(What::Pulls(places.to_vec())))
+            .collect();
+        Self {
+            limits: limits.clone(),
+            slots,
+            queue,
+            pages: Vec::new(),
+            again: Vec::new(),
+            in_flight: 0,
+            is_limited: false,
+            not_before: None,
+            successes: 0,
+            connects_failed: 0,
+            singles_failed: 0,
+            stopped: None,
+        }
+    }
+
+    /// How many were found or failed, and how many there are.
+    pub(crate) fn progress(&self) -> (usize, usize) {
+        let done = self.slots.iter().filter(|slot| slot.is_done()).count();
+        (done, self.slots.len())
+    }
+
+    pub(crate) fn next(&mut self, now: Time) -> Next {
+        let idle_or_done = if self.in_flight == 0 {
+            Next::Done
+        } else {
+            Next::Idle
+        };
+        if self.stopped.is_some() {
+            return idle_or_done;
+        }
+        let allowed = if self.is_limited {
+            1
+        } else {
+            self.limits.in_flight.max(1)
+        };
+        if self.in_flight >= allowed {
+            return Next::Idle;
+        }
+        if let Some(wait) = self
+            .not_before
+            .and_then(|at| (at - now).to_std().ok())
+            .filter(|wait| !wait.is_zero())
+        {
+            return if self.in_flight == 0 {
+                Next::Wait(wait)
+            } else {
+                Next::Idle
+            };
+        }
+        self.not_before = None;
+        if let Some(job) = self.queue.pop_front() {
+            return self.send(job);
+        }
+        self.pages.retain(|page| !self.slots[page.slot].is_done());
+        if !self.pages.is_empty() {
+            let fitting = batch::fitting(&self.pages);
+            // Answers on their way may bring pages that fit into the same document.
+            if fitting == self.pages.len() && self.in_flight > 0 {
+                return Next::Idle;
+            }
+            let job = Job::new(What::Pages(self.pages.drain(..fitting.max(1)).collect()));
+            return self.send(job);
+        }
+        if self.in_flight > 0 {
+            return Next::Idle;
+        }
+        self.queue.extend(self.again.drain(..));
+        match self.queue.pop_front() {
+            Some(job) => self.send(job),
+            None => Next::Done,
+        }
+    }
+
+    fn send(&mut self, job: Job) -> Next {
+        self.in_flight += 1;
+        Next::Send(job)
+    }
+
+    /// The document of a job.
+    pub(crate) fn document(&self, job: &Job) -> Document {
+        match &job.what {
+            What::Pulls(slots) => batch::pulls(slots.iter().map(|slot| &self.slots[*slot].asked)),
+            What::Pages(pages) => batch::pages(pages),
+        }
+    }
+
+    /// Takes in how a job went.
+    pub(crate) fn took(&mut self, job: Job, result: Result<Answer, ReadError>, now: Time) {
+        self.in_flight -= 1;
+        match result {
+            Ok(answer) => {
+                self.successes += 1;
+                self.connects_failed = 0;
+                match job.what {
+                    What::Pulls(slots) => self.took_pulls(&slots, &answer),
+                    What::Pages(pages) => self.took_pages(pages, &answer),
+                }
+            }
+            Err(ReadError::RateLimited { until }) => self.met_limit(job, until, now),
+            Err(error @ ReadError::Unreachable { .. }) => {
+                // Those that failed together with another one count once.
+                if self.not_before.is_none_or(|at| at <= now) {
+                    self.connects_failed += 1;
+                    self.pause(now, PAUSE.min(self.limits.retry_wait));
+                }
+                self.queue.push_front(job);
+                if self.connects_failed >= MAX_CONNECTS {
+                    self.stop(error);
+                }
+            }
+            Err(error) if error.is_passing() => self.failed(job, error),
+            Err(error @ ReadError::Malformed { .. }) => {
+                for slot in job.slots() {
+                    self.fail(slot, error.clone());
+                }
+            }
+            Err(error) => self.stop(error),
+        }
+    }
+
+    /// What was found, in the order asked; two names of one pull request give it once.
+    pub(crate) fn finish(mut self) -> Outcome {
+        let mut outcome = Outcome {
+            found: Vec::new(),
+            skipped: Vec::new(),
+            stopped: self.stopped.take(),
+        };
+        let mut seen = std::collections::HashSet::new();
+        for slot in self.slots {
+            match slot.state {
+                State::Found(facts) => {
+                    if seen.insert(facts.at.clone()) {
+                        outcome.found.push(*facts);
+                    }
+                }
+                State::Failed(error) => outcome.skipped.push((slot.asked, error)),
+                State::Waiting | State::Reading(_) => {
+                    let error = outcome.stopped.clone().unwrap_or_else(|| ReadError::Malformed {
+                        what: "an answer that asks for nothing and ends nothing".to_owned(),
+                    });
+                    outcome.skipped.push((slot.asked, error));
+                }
+            }
+        }
+        outcome
+    }
+
+    /// Nothing more is sent; what is on its way may still come in.
+    fn stop(&mut self, error: ReadError) {
+        self.stopped.get_or_insert(error);
+        self.queue.clear();
+        self.pages.clear();
+        self.again.clear();
+    }
+
+    fn pause(&mut self, now: Time, wait: Duration) {
+        self.not_before = self.not_before.max(Some(now + wait));
+    }
+
+    fn met_limit(&mut self, mut job: Job, until: Option<Time>, now: Time) {
+        self.is_limited = true;
+        match limit_wait(until, now, &self.limits) {
+            Some(wait) if !job.has_waited => {
+                job.has_waited = true;
+                self.pause(now, wait);
+                self.queue.push_front(job);
+            }
+            _ => self.stop(ReadError::RateLimited { until }),
+        }
+    }
+
+    /// A request failed in passing: in two, or once more at the end, or given up.
+    fn failed(&mut self, job: Job, error: ReadError) {
+        match job.halve() {
+            Ok([first, second]) => {
+                self.queue.push_front(second);
+                self.queue.push_front(first);
+            }
+            Err(mut single) => {
+                if self.successes == 0 {
+                    self.singles_failed += 1;
+                    if self.singles_failed >= MAX_SINGLES {
+                        return self.stop(error);
+                    }
+                }
+                let is_second = match &mut single.what {
+                    What::Pulls(slots) => slots
+                        .iter()
+                        .any(|slot| std::mem::replace(&mut self.slots[*slot].has_failed, true)),
+                    What::Pages(pages) => pages
+                        .iter_mut()
+                        .any(|page| std::mem::replace(&mut page.is_retry, true)),
+                };
+                if is_second {
+                    for slot in single.slots() {
+                        self.fail(slot, error.clone());
+                    }
+                } else {
+                    self.again.push(single);
+                }
+            }
+        }
+    }
+
+    fn fail(&mut self, slot: usize, error: ReadError) {
+        let slot = &mut self.slots[slot];
+        if !slot.is_done() {
+            slot.state = State::Failed(error);
+        }
+    }
+
+    fn took_pulls(&mut self, slots: &[usize], answer: &Answer) {
+        let aliases: Vec<String> = (0..slots.len()).map(batch::pull_alias).collect();
+        let sorted = Sorted::new(&aliases, answer);
+        let mut spoiled = Vec::new();
+        for ((slot, alias), errors) in slots.iter().zip(&aliases).zip(&sorted.by_alias) {
+            let asked = self.slots[*slot].asked.clone();
+            if let Some(error) = worst(
+                errors.iter().filter(|error| !is_no_comparison(error)),
+                Some(&asked),
+            ) {
+                if error.is_passing() {
+                    self.failed(Job::new(What::Pulls(vec![*slot])), error);
+                } else {
+                    self.fail(*slot, error);
+                }
+                continue;
+            }
+            if sorted.spoils(answer, alias) {
+                spoiled.push(*slot);
+                continue;
+            }
+            match self.begin(&asked, answer, alias) {
+                Ok((assembly, wants)) => {
+                    let at = assembly.at().clone();
+                    self.slots[*slot].state = State::Reading(Box::new(assembly));
+                    self.want(*slot, &at, wants);
+                }
+                Err(error) => self.fail(*slot, error),
+            }
+        }
+        if let Some(error) = sorted.whole.first().filter(|_| !spoiled.is_empty()) {
+            self.spoiled(Job::new(What::Pulls(spoiled)), error.meaning());
+        }
+    }
+
+    fn begin(&self, asked: &PrRef, answer: &Answer, alias: &str) -> Result<(Assembly, Vec<Want>), ReadError> {
+        let repository: Option<shape::Repository> = answer.field(alias)?;
+        let repository = repository.ok_or_else(|| ReadError::NoRepository(asked.repo.clone()))?;
+        Assembly::begin(asked, repository, answer.at)
+    }
+
+    fn took_pages(&mut self, pages: Vec<Page>, answer: &Answer) {
+        let aliases: Vec<String> = (0..pages.len()).map(batch::page_alias).collect();
+        let sorted = Sorted::new(&aliases, answer);
+        let mut spoiled = Vec::new();
+        for ((page, alias), errors) in pages.into_iter().zip(&aliases).zip(&sorted.by_alias) {
+            if let Some(error) = worst(errors.iter(), None) {
+                if error.is_passing() {
+                    self.failed(Job::new(What::Pages(vec![page])), error);
+                } else {
+                    self.fail(page.slot, error);
+                }
+                continue;
+            }
+            if sorted.spoils(answer, alias) {
+                spoiled.push(page);
+                continue;
+            }
+            let State::Reading(assembly) = &mut self.slots[page.slot].state else {
+                continue;
+            };
+            let text = answer.data.get(alias).map_or("null", |raw| raw.get());
+            match assembly.absorb(&page.of, text) {
+                Ok(wants) => self.want(page.slot, &page.at, wants),
+                Err(error) => self.fail(page.slot, error),
+            }
+        }
+        if let Some(error) = sorted.whole.first().filter(|_| !spoiled.is_empty()) {
+            self.spoiled(Job::new(What::Pages(spoiled)), error.meaning());
+        }
+    }
+
+    /// An error that names no place has taken these with it.
+    fn spoiled(&mut self, job: Job, error: ReadError) {
+        if error.is_passing() {
+            self.failed(job, error);
+        } else {
+            for slot in job.slots() {
+                self.fail(slot, error.clone());
+            }
+        }
+    }
+
+    /// Notes what a pull request still wants, or that it was read whole.
+    fn want(&mut self, slot: usize, at: &PrRef, wants: Vec<Want>) {
+        self.pages.extend(wants.into_iter().map(|(of, after)| Page {
+            slot,
+            at: at.clone(),
+            of,
+            after,
+            is_retry: false,
+        }));
+        let state = &mut self.slots[slot].state;
+        *state = match std::mem::replace(state, State::Waiting) {
+            State::Reading(assembly) if assembly.is_whole() => State::Found(Box::new(assembly.finish())),
+            other => other,
+        };
+    }
+}
+
+impl Slot {
+    fn is_done(&self) -> bool {
+        matches!(self.state, State::Found(_) | State::Failed(_))
+    }
+}
+
+impl Job {
+    fn new(what: What) -> Self {
+        Self {
+            what,
+            has_waited: false,
+        }
+    }
+
+    fn slots(&self) -> Vec<usize> {
+        match &self.what {
+            What::Pulls(slots) => slots.clone(),
+            What::Pages(pages) => pages.iter().map(|page| page.slot).collect(),
+        }
+    }
+
+    /// The two halves, or the job itself where it is about one thing.
+    fn halve(self) -> Result<[Self; 2], Self> {
+        fn split<T>(mut all: Vec<T>) -> (Vec<T>, Vec<T>) {
+            let second = all.split_off(all.len().div_ceil(2));
+            (all, second)
+        }
+        let (first, second) = match self.what {
+            What::Pulls(slots) if slots.len() > 1 => {
+                let (first, second) = split(slots);
+                (What::Pulls(first), What::Pulls(second))
+            }
+            What::Pages(pages) if pages.len() > 1 => {
+                let (first, second) = split(pages);
+                (What::Pages(first), What::Pages(second))
+            }
+            single => {
+                return Err(Self {
+                    what: single,
+                    has_waited: self.has_waited,
+                });
+            }
+        };
+        let half = |what| Self {
+            what,
+            has_waited: self.has_waited,
+        };
+        Ok([half(first), half(second)])
+    }
+}
+
+/// The errors of an answer by the alias that each belongs to.
+struct Sorted<'a> {
+    by_alias: Vec<Vec<&'a GraphqlError>>,
+    /// Those that name no alias of ours.
+    whole: Vec<&'a GraphqlError>,
+    /// Whether some alias has neither data nor an error of its own: the lost one.
+    has_lost: bool,
+}
+
+impl<'a> Sorted<'a> {
+    fn new(aliases: &[String], answer: &'a Answer) -> Self {
+        let mut by_alias = vec![Vec::new(); aliases.len()];
+        let mut whole = Vec::new();
+        for error in &answer.errors {
+            match error.fields().first() {
+                Some(&"rateLimit") => {}
+                Some(first) => match aliases.iter().position(|alias| alias == first) {
+                    Some(place) => by_alias[place].push(error),
+                    None => whole.push(error),
+                },
+                None => whole.push(error),
+            }
+        }
+        let has_lost = aliases
+            .iter()
+            .zip(&by_alias)
+            .any(|(alias, errors): (_, &Vec<_>)| errors.is_empty() && is_null(answer, alias));
+        Self {
+            by_alias,
+            whole,
+            has_lost,
+        }
+    }
+
+    /// Whether an error without a place makes this alias doubtful: it does where the alias is null,
+    /// and everywhere where none is.
+    fn spoils(&self, answer: &Answer, alias: &str) -> bool {
+        !self.whole.is_empty() && (!self.has_lost || is_null(answer, alias))
+    }
+}
+
+fn is_null(answer: &Answer, alias: &str) -> bool {
+    answer.data.get(alias).is_none_or(|raw| raw.get() == "null")
+}
+
+/// "No comparison" is an answer and no failure: GitHub gives no number then (contract, section 4,
+/// "Behind").
+fn is_no_comparison(error: &GraphqlError) -> bool {
+    error.is_not_found() && matches!(error.fields()[..], [_, "pullRequest", "baseRef", "compare", ..])
+}
+
+/// The error that decides: one that stays before one that may pass. `asked` is the pull request that
+/// stands at the alias, where it is one.
+fn worst<'a, 'e: 'a>(
+    errors: impl Iterator<Item = &'a &'e GraphqlError>,
+    asked: Option<&PrRef>,
+) -> Option<ReadError> {
+    let mut decisive: Option<ReadError> = None;
+    for error in errors {
+        let meaning = match (asked, &error.fields()[..]) {
+            (Some(at), [_]) if error.is_not_found() => ReadError::NoRepository(at.repo.clone()),
+            (Some(at), [_, "pullRequest"]) if error.is_not_found() => ReadError::NoPull(at.clone()),
+            _ => error.meaning(),
+        };
+        if decisive.as_ref().is_none_or(ReadError::is_passing) {
+            decisive = Some(meaning);
+        }
+    }
+    decisive
+}
+
+/// What stands behind an outcome with nothing in it: GitHub was not there, whatever the last words.
+pub(crate) fn unreachable(error: ReadError, origin: &str) -> ReadError {
+    match error {
+        ReadError::Server { .. } | ReadError::TimedOut { .. } | ReadError::CutShort { .. } => {
+            ReadError::Unreachable {
+                origin: origin.to_owned(),
+                why: error.to_string(),
+            }
+        }
+        other => other,
+    }
+}
+
+impl Outcome {
+    /// Where nothing at all was found because GitHub failed, limited or refused, that is why the
+    /// reading stopped, also when it went on to the end.
+    pub(crate) fn settle(&mut self, origin: &str) {
+        if self.stopped.is_none() && self.found.is_empty() {
+            let grave = |error: &ReadError| {
+                error.class() != ErrorClass::Other || matches!(error, ReadError::NotJson { .. })
+            };
+            if !self.skipped.is_empty() && self.skipped.iter().all(|(_, error)| grave(error)) {
+                self.stopped = self.skipped.first().map(|(_, error)| error.clone());
+            }
+        }
+        self.stopped = self.stopped.take().map(|error| unreachable(error, origin));
+    }
+}
+
+#[cfg(test)]
+mod tests;

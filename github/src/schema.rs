@@ -1,0 +1,151 @@
+//! Tests: every document that this crate can send, against GitHub's published schema.
+
+use std::path::{Path, PathBuf};
+
+use apollo_compiler::ast::{Definition, Selection, Value};
+use apollo_compiler::validation::Valid;
+use apollo_compiler::{ExecutableDocument, Schema};
+
+use crate::batch::tests::{at, one_of_each};
+use crate::batch::{self, BATCH, Document, Of, Page};
+
+/// Nodes that GitHub lets one document ask for.
+const NODE_LIMIT: u64 = 500_000;
+
+fn documents() -> Vec<(String, Document)> {
+    let refs: Vec<_> = (1..=BATCH).map(at).collect();
+    let mut documents = vec![
+        ("viewer".to_owned(), batch::viewer()),
+        ("repository".to_owned(), batch::repository(&at(1).repo)),
+        ("search".to_owned(), batch::search("is:pr", 100, Some("cursor"))),
+        ("search, first page".to_owned(), batch::search("is:pr", 1, None)),
+        ("one pull request".to_owned(), batch::pulls(&refs[..1])),
+        ("a batch of 25".to_owned(), batch::pulls(&refs)),
+        ("one page of each kind".to_owned(), batch::pages(&one_of_each())),
+    ];
+    for page in one_of_each() {
+        documents.push((format!("one page of {:?}", page.of), batch::pages(&[page])));
+    }
+    let page = |of: Of| Page {
+        slot: 0,
+        at: at(1),
+        of,
+        after: None,
+        is_retry: false,
+    };
+    let threads = vec![page(Of::Threads); 100];
+    let fitting = batch::fitting(&threads);
+    documents.push((
+        "all the threads that fit".to_owned(),
+        batch::pages(&threads[..fitting]),
+    ));
+    documents
+}
+
+fn check_against(schema: &Valid<Schema>) {
+    for (name, document) in documents() {
+        let parsed = ExecutableDocument::parse_and_validate(schema, &document.text, "document.graphql");
+        if let Err(error) = parsed {
+            panic!("{name}: {}", error.errors);
+        }
+    }
+}
+
+/// The data beside the workspace that tests may read; it is not part of the repository.
+fn shared() -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    std::env::var_os("SWEEP_SHARED").map_or_else(beside, PathBuf::from)
+}
+
+#[test]
+fn every_document_is_valid_against_githubs_schema() {
+    let path = shared().join("data/github-schema.graphql");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        println!("skipped: no schema at {}", path.display());
+        return;
+    };
+    let schema = Schema::parse_and_validate(text, path).unwrap();
+    check_against(&schema);
+}
+
+#[test]
+fn every_document_is_valid_against_the_worlds_schema() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../world/schema.graphql");
+    let schema = Schema::parse_and_validate(std::fs::read_to_string(&path).unwrap(), path).unwrap();
+    check_against(&schema);
+}
+
+#[test]
+fn no_document_is_one_that_writes() {
+    for (name, document) in documents() {
+        assert_eq!(crate::document::only_queries(&document.text), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn no_document_asks_for_more_nodes_than_github_allows() {
+    for (name, document) in documents() {
+        let nodes = nodes(&document);
+        assert!(nodes <= NODE_LIMIT, "{name}: {nodes}");
+    }
+    // The sums of the table in `batch.rs`.
+    assert_eq!(nodes(&batch::pulls(&[at(1)])), 5_592);
+    assert_eq!(
+        nodes(&batch::pulls(&(1..=BATCH).map(at).collect::<Vec<_>>())),
+        139_800
+    );
+}
+
+/// Nodes as GitHub reckons them: each list's page size times those of the lists around it.
+fn nodes(document: &Document) -> u64 {
+    let parsed = apollo_compiler::ast::Document::parse(&document.text, "document.graphql").unwrap();
+    let fragment = |name: &str| {
+        parsed.definitions.iter().find_map(|definition| match definition {
+            Definition::FragmentDefinition(found) if found.name == name => Some(found.selection_set.clone()),
+            _ => None,
+        })
+    };
+    fn count(
+        selections: &[Selection],
+        around: u64,
+        fragment: &dyn Fn(&str) -> Option<Vec<Selection>>,
+    ) -> u64 {
+        selections
+            .iter()
+            .map(|selection| match selection {
+                Selection::Field(field) => {
+                    let size = field.arguments.iter().find_map(|argument| {
+                        match (&*argument.name, &*argument.value) {
+                            ("first" | "last", Value::Int(size)) => {
+                                Some(size.as_str().parse::<u64>().unwrap())
+                            }
+                            ("first" | "last", _) => Some(100),
+                            _ => None,
+                        }
+                    });
+                    let here = around * size.unwrap_or(1);
+                    let own = if size.is_some() { here } else { 0 };
+                    own + count(&field.selection_set, here, fragment)
+                }
+                Selection::FragmentSpread(spread) => {
+                    count(&fragment(&spread.fragment_name).unwrap(), around, fragment)
+                }
+                Selection::InlineFragment(inline) => count(&inline.selection_set, around, fragment),
+            })
+            .sum()
+    }
+    parsed
+        .definitions
+        .iter()
+        .map(|definition| match definition {
+            Definition::OperationDefinition(operation) => count(&operation.selection_set, 1, &fragment),
+            _ => 0,
+        })
+        .sum()
+}
+
+#[test]
+fn a_document_reads_like_this() {
+    insta::assert_snapshot!("one_pull_request", batch::pulls(&[at(1)]).text);
+    insta::assert_snapshot!("one_page_of_each_kind", batch::pages(&one_of_each()).text);
+}

@@ -1,0 +1,577 @@
+//! The shapes of the answers, one type for each fragment in `queries/`, and what they become.
+//!
+//! What GitHub may leave out is an `Option`; an empty string where it means none is none. What the
+//! schema promises and an answer lacks fails the one pull request that lacks it.
+
+use pulls::facts::{
+    Account, AccountKind, Association, Check, CheckRun, CheckStatus, Closer, ClosingIssue, Comment,
+    CommitStatus, Conclusion, MergeState, Mergeable, PullState, Review, ReviewDecision, ReviewState,
+    StatusState, Suite, ThreadComment, Time,
+};
+use pulls::{PrNumber, PrRef, RepoName, Sha};
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer};
+
+/// `null`, an absent field and `""` alike.
+fn blank<'de, D: Deserializer<'de>, T: DeserializeOwned>(input: D) -> Result<Option<T>, D::Error> {
+    match Option::<serde_json::Value>::deserialize(input)? {
+        None | Some(serde_json::Value::Null) => Ok(None),
+        Some(serde_json::Value::String(text)) if text.is_empty() => Ok(None),
+        Some(value) => serde_json::from_value(value).map(Some).map_err(D::Error::custom),
+    }
+}
+
+/// One page of a list.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", bound(deserialize = "T: Deserialize<'de>"))]
+pub(crate) struct List<T> {
+    pub(crate) total_count: u64,
+    pub(crate) page_info: PageInfo,
+    #[serde(default = "Vec::new", deserialize_with = "none_is_empty")]
+    pub(crate) nodes: Vec<Option<T>>,
+}
+
+fn none_is_empty<'de, D: Deserializer<'de>, T: Deserialize<'de>>(input: D) -> Result<Vec<T>, D::Error> {
+    Ok(Option::<Vec<T>>::deserialize(input)?.unwrap_or_default())
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct PageInfo {
+    pub(crate) has_next_page: bool,
+    #[serde(default, deserialize_with = "blank")]
+    pub(crate) end_cursor: Option<String>,
+}
+
+/// One page of a list that is read backwards.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Commits {
+    pub(crate) page_info: BackInfo,
+    #[serde(default = "Vec::new", deserialize_with = "none_is_empty")]
+    pub(crate) nodes: Vec<Option<PullCommit<Commit>>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BackInfo {
+    pub(crate) has_previous_page: bool,
+    #[serde(default, deserialize_with = "blank")]
+    pub(crate) start_cursor: Option<String>,
+}
+
+/// A list of which only the one entry asked for matters.
+#[derive(Debug, Deserialize)]
+#[serde(bound(deserialize = "T: Deserialize<'de>"))]
+pub(crate) struct Few<T> {
+    #[serde(default = "Vec::new", deserialize_with = "none_is_empty")]
+    pub(crate) nodes: Vec<Option<T>>,
+}
+
+impl<T> Few<T> {
+    pub(crate) fn last(self) -> Option<T> {
+        self.nodes.into_iter().next_back().flatten()
+    }
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct PullCommit<C> {
+    pub(crate) commit: C,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Commit {
+    pub(crate) committed_date: Time,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Named {
+    pub(crate) name_with_owner: RepoName,
+}
+
+/// `RepositoryFields`, with a pull request where one was asked for.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Repository {
+    pub(crate) name_with_owner: RepoName,
+    pub(crate) is_archived: bool,
+    #[serde(default)]
+    pub(crate) pull_request: Option<Box<Pull>>,
+}
+
+/// `PullFields`, with `baseRef`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Pull {
+    pub(crate) number: PrNumber,
+    pub(crate) url: String,
+    pub(crate) title: String,
+    pub(crate) body: String,
+    pub(crate) state: PullState,
+    pub(crate) is_draft: bool,
+    pub(crate) locked: bool,
+    pub(crate) created_at: Time,
+    pub(crate) updated_at: Time,
+    #[serde(default)]
+    pub(crate) author: Option<Actor>,
+    pub(crate) head_ref_oid: Sha,
+    pub(crate) head_ref_name: String,
+    #[serde(default)]
+    pub(crate) head_repository: Option<Named>,
+    pub(crate) base_ref_name: String,
+    pub(crate) base_ref_oid: Sha,
+    pub(crate) mergeable: Mergeable,
+    pub(crate) merge_state_status: MergeState,
+    #[serde(default, deserialize_with = "blank")]
+    pub(crate) review_decision: Option<ReviewDecision>,
+    #[serde(default)]
+    pub(crate) merge_queue_entry: Option<QueueEntry>,
+    #[serde(default)]
+    pub(crate) base_ref: Option<BaseRef>,
+    pub(crate) head_commit: Few<PullCommit<Head>>,
+    pub(crate) commits: Commits,
+    pub(crate) force_pushes: Few<ForcePush>,
+    pub(crate) comments: List<Spoken>,
+    pub(crate) reviews: List<Reviewed>,
+    pub(crate) review_threads: List<Thread>,
+    // Null where the repository has no issues.
+    #[serde(default)]
+    pub(crate) closing_issues_references: Option<List<Closes>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct QueueEntry {
+    pub(crate) position: u64,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct BaseRef {
+    #[serde(default)]
+    pub(crate) compare: Option<Compared>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Compared {
+    pub(crate) behind_by: u64,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ForcePush {
+    #[serde(default)]
+    pub(crate) created_at: Option<Time>,
+}
+
+/// `HeadFields`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Head {
+    pub(crate) oid: Sha,
+    pub(crate) committed_date: Time,
+    #[serde(default)]
+    pub(crate) status_check_rollup: Option<Rollup>,
+    #[serde(default)]
+    pub(crate) check_suites: Option<List<SuiteShape>>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Rollup {
+    pub(crate) contexts: List<Context>,
+}
+
+/// `ActorFields`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Actor {
+    #[serde(rename = "__typename")]
+    typename: String,
+    login: String,
+}
+
+/// Nobody for a deleted account, and for one whose name is none (a mannequin can have such).
+pub(crate) fn account(actor: Option<Actor>) -> Option<Account> {
+    let actor = actor?;
+    let kind = match actor.typename.as_str() {
+        "User" => AccountKind::User,
+        "Bot" => AccountKind::Bot,
+        _ => AccountKind::Other,
+    };
+    Some(Account {
+        login: actor.login.parse().ok()?,
+        kind,
+    })
+}
+
+/// A comment of the conversation, and what a thread's comment has in common with it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Spoken {
+    url: String,
+    #[serde(default)]
+    author: Option<Actor>,
+    author_association: Association,
+    created_at: Time,
+    body: String,
+    is_minimized: bool,
+    #[serde(default)]
+    diff_hunk: Option<String>,
+}
+
+impl From<Spoken> for Comment {
+    fn from(spoken: Spoken) -> Self {
+        Self {
+            url: spoken.url,
+            author: account(spoken.author),
+            association: spoken.author_association,
+            created_at: spoken.created_at,
+            body: spoken.body,
+            is_minimized: spoken.is_minimized,
+        }
+    }
+}
+
+impl From<Spoken> for ThreadComment {
+    fn from(mut spoken: Spoken) -> Self {
+        Self {
+            diff_hunk: spoken.diff_hunk.take().unwrap_or_default(),
+            comment: spoken.into(),
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Reviewed {
+    url: String,
+    #[serde(default)]
+    author: Option<Actor>,
+    author_association: Association,
+    #[serde(default, deserialize_with = "blank")]
+    submitted_at: Option<Time>,
+    state: ReviewState,
+    body: String,
+    is_minimized: bool,
+}
+
+impl From<Reviewed> for Review {
+    fn from(review: Reviewed) -> Self {
+        Self {
+            url: review.url,
+            author: account(review.author),
+            association: review.author_association,
+            submitted_at: review.submitted_at,
+            state: review.state,
+            body: review.body,
+            is_minimized: review.is_minimized,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Thread {
+    pub(crate) id: String,
+    pub(crate) is_resolved: bool,
+    pub(crate) is_outdated: bool,
+    pub(crate) path: String,
+    #[serde(default)]
+    pub(crate) line: Option<u64>,
+    pub(crate) comments: List<Spoken>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct Closes {
+    number: PrNumber,
+    closed: bool,
+    repository: Named,
+    closings: Few<Closing>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Closing {
+    #[serde(default)]
+    closer: Option<CloserShape>,
+}
+
+/// A pull request, a commit, a project, or what GitHub thinks of next: only a pull request has these.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct CloserShape {
+    #[serde(rename = "__typename")]
+    typename: String,
+    #[serde(default)]
+    number: Option<PrNumber>,
+    #[serde(default)]
+    merged_at: Option<Time>,
+    #[serde(default)]
+    repository: Option<Named>,
+}
+
+impl From<Closes> for ClosingIssue {
+    fn from(issue: Closes) -> Self {
+        let closer = issue.closings.last().and_then(|closing| closing.closer);
+        let closer = closer
+            .filter(|closer| closer.typename == "PullRequest")
+            .and_then(|closer| {
+                let at = PrRef {
+                    repo: closer.repository?.name_with_owner,
+                    number: closer.number?,
+                };
+                Some(Closer {
+                    at,
+                    merged_at: closer.merged_at,
+                })
+            });
+        Self {
+            repo: issue.repository.name_with_owner,
+            number: issue.number,
+            is_closed: issue.closed,
+            closed_by: closer,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct App {
+    #[serde(default)]
+    database_id: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct WorkflowRun {
+    #[serde(default, deserialize_with = "blank")]
+    event: Option<String>,
+    #[serde(default)]
+    workflow: Option<Workflow>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Workflow {
+    #[serde(default, deserialize_with = "blank")]
+    name: Option<String>,
+}
+
+/// What a run or a suite was made by: app, workflow, event.
+fn made_by(app: Option<App>, run: Option<WorkflowRun>) -> (Option<u64>, Option<String>, Option<String>) {
+    let (event, workflow) = run.map_or((None, None), |run| (run.event, run.workflow));
+    (
+        app.and_then(|app| app.database_id),
+        workflow.and_then(|workflow| workflow.name),
+        event,
+    )
+}
+
+/// A union whose members may grow.
+#[derive(Debug)]
+pub(crate) enum Context {
+    Run(Box<RunShape>),
+    Status(StatusShape),
+    Unknown(String),
+}
+
+impl<'de> Deserialize<'de> for Context {
+    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(input)?;
+        let typename = value
+            .get("__typename")
+            .and_then(serde_json::Value::as_str)
+            .unwrap_or_default();
+        match typename {
+            "CheckRun" => serde_json::from_value(value).map(Self::Run),
+            "StatusContext" => serde_json::from_value(value).map(Self::Status),
+            other => Ok(Self::Unknown(other.to_owned())),
+        }
+        .map_err(D::Error::custom)
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RunShape {
+    #[serde(default)]
+    database_id: Option<u64>,
+    name: String,
+    status: CheckStatus,
+    #[serde(default, deserialize_with = "blank")]
+    conclusion: Option<Conclusion>,
+    #[serde(default, deserialize_with = "blank")]
+    started_at: Option<Time>,
+    #[serde(default, deserialize_with = "blank")]
+    completed_at: Option<Time>,
+    #[serde(default, deserialize_with = "blank")]
+    url: Option<String>,
+    check_suite: Maker,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Maker {
+    #[serde(default)]
+    app: Option<App>,
+    #[serde(default)]
+    workflow_run: Option<WorkflowRun>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct StatusShape {
+    context: String,
+    state: StatusState,
+    created_at: Time,
+    #[serde(default)]
+    creator: Option<Actor>,
+    #[serde(default, deserialize_with = "blank")]
+    target_url: Option<String>,
+}
+
+/// An entry that is null is one that nothing is known of, and so no reason to call a head green.
+pub(crate) fn check(context: Option<Context>) -> Check {
+    match context {
+        Some(Context::Run(run)) => {
+            let (app, workflow, event) = made_by(run.check_suite.app, run.check_suite.workflow_run);
+            Check::Run(CheckRun {
+                // GitHub numbers every run; 0 would be older than any.
+                id: run.database_id.unwrap_or(0),
+                name: run.name,
+                app,
+                workflow,
+                event,
+                status: run.status,
+                conclusion: run.conclusion,
+                started_at: run.started_at,
+                completed_at: run.completed_at,
+                url: run.url,
+            })
+        }
+        Some(Context::Status(status)) => Check::Status(CommitStatus {
+            context: status.context,
+            state: status.state,
+            created_at: status.created_at,
+            creator: account(status.creator),
+            url: status.target_url,
+        }),
+        Some(Context::Unknown(typename)) => Check::Unknown { typename },
+        None => Check::Unknown {
+            typename: "null".to_owned(),
+        },
+    }
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SuiteShape {
+    #[serde(default)]
+    database_id: Option<u64>,
+    #[serde(default)]
+    app: Option<App>,
+    #[serde(default)]
+    workflow_run: Option<WorkflowRun>,
+    status: CheckStatus,
+    #[serde(default, deserialize_with = "blank")]
+    conclusion: Option<Conclusion>,
+    created_at: Time,
+    #[serde(default)]
+    check_runs: Option<Counted>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Counted {
+    total_count: u64,
+}
+
+impl From<SuiteShape> for Suite {
+    fn from(suite: SuiteShape) -> Self {
+        let (app, workflow, event) = made_by(suite.app, suite.workflow_run);
+        Self {
+            id: suite.database_id.unwrap_or(0),
+            app,
+            workflow,
+            event,
+            status: suite.status,
+            conclusion: suite.conclusion,
+            runs: suite.check_runs.map_or(0, |runs| runs.total_count),
+            created_at: suite.created_at,
+        }
+    }
+}
+
+/// A page of one list of a pull request: `repository { pullRequest { list } }`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct InPull<T> {
+    pub(crate) pull_request: Option<T>,
+}
+
+/// A page of one list of a commit: `repository { object { list } }`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct InObject<T> {
+    pub(crate) object: Option<T>,
+}
+
+/// One list under its name.
+macro_rules! under {
+    ($($name:ident $field:literal $of:ty;)+) => {$(
+        #[derive(Debug, Deserialize)]
+        pub(crate) struct $name {
+            #[serde(rename = $field)]
+            pub(crate) list: $of,
+        }
+    )+};
+}
+
+under! {
+    InComments "comments" List<Spoken>;
+    InReviews "reviews" List<Reviewed>;
+    InThreads "reviewThreads" List<Thread>;
+    InCloses "closingIssuesReferences" List<Closes>;
+    InCommits "commits" Commits;
+    InContexts "statusCheckRollup" Rollup;
+    InSuites "checkSuites" List<SuiteShape>;
+}
+
+/// `Viewer`.
+pub(crate) type Viewer = Actor;
+
+/// One page of a search.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Search {
+    pub(crate) issue_count: u64,
+    pub(crate) page_info: PageInfo,
+    #[serde(default = "Vec::new", deserialize_with = "none_is_empty")]
+    nodes: Vec<Option<Hit>>,
+}
+
+impl Search {
+    /// Where the hits are; a hit that is null or no pull request is left out.
+    pub(crate) fn refs(&self) -> impl Iterator<Item = PrRef> + '_ {
+        self.nodes.iter().flatten().filter_map(|hit| {
+            let repo = hit.repository.as_ref()?.name_with_owner.clone();
+            Some(PrRef {
+                repo,
+                number: hit.number?,
+            })
+        })
+    }
+}
+
+#[derive(Debug, Deserialize)]
+struct Hit {
+    #[serde(default)]
+    number: Option<PrNumber>,
+    #[serde(default)]
+    repository: Option<Named>,
+}
+
+/// `BudgetFields`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct BudgetShape {
+    pub(crate) cost: u64,
+    pub(crate) remaining: u64,
+    pub(crate) reset_at: Time,
+}

@@ -1,0 +1,591 @@
+//! The one way out: octocrab over a stack of our own.
+//!
+//! From outside in: `Authorize` puts the token in and reads it again after a 401; `Gate` lets only
+//! what is in [`ALLOWED`] pass, counts it, bounds its time and its answer's size; then comes the HTTP
+//! client. There is no layer that retries, follows redirects or rewrites a path. octocrab's own
+//! stack does all three, to a POST too, which is why it is not used.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use chrono::Utc;
+use http::header::{AUTHORIZATION, LOCATION, USER_AGENT};
+use http::{HeaderValue, Method, Request, Response, Uri};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use octocrab::{AuthState, OctoBody, Octocrab, OctocrabBuilder};
+use serde::{Deserialize, Serialize};
+use tower::Service;
+
+use crate::answer::{self, Answer, Reply};
+use crate::document;
+use crate::endpoints::{Endpoints, Origin};
+use crate::error::ReadError;
+use crate::limits::Limits;
+use crate::token::{Token, TokenSource};
+
+/// Which of the two addresses a path belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Api {
+    Rest,
+    Graphql,
+}
+
+/// What a request may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    /// A GET, without a body.
+    Get,
+    /// A POST of a GraphQL document whose every operation is a query.
+    Query,
+}
+
+/// One kind of request that may leave.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowed {
+    pub(crate) api: Api,
+    /// The path after the base; `{}` stands for one segment.
+    pub(crate) path: &'static str,
+    pub(crate) operation: Operation,
+}
+
+/// Everything that can leave this program for GitHub. Nothing in it writes (contract, section 6).
+pub(crate) const ALLOWED: &[Allowed] = &[
+    Allowed {
+        api: Api::Graphql,
+        path: "",
+        operation: Operation::Query,
+    },
+    Allowed {
+        api: Api::Rest,
+        path: "/rate_limit",
+        operation: Operation::Get,
+    },
+];
+
+/// A moved repository answers once; more hops than this are a loop.
+const MAX_HOPS: usize = 3;
+
+/// Who asks, as GitHub wants to know it.
+const AGENT: HeaderValue = HeaderValue::from_static(concat!("sweep/", env!("CARGO_PKG_VERSION")));
+
+type Transport = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+type Sending = Pin<Box<dyn Future<Output = Result<Response<Full<Bytes>>, ReadError>> + Send>>;
+
+/// How many requests were sent, and how many of them at most at one time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestCount {
+    /// Requests sent, every try counted.
+    pub total: u64,
+    /// The most that were on their way at one time.
+    pub most_in_flight: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    total: AtomicU64,
+    in_flight: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Counts {
+    fn begin(self: &Arc<Self>) -> InFlight {
+        self.total.fetch_add(1, Ordering::Relaxed);
+        let now = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most.fetch_max(now, Ordering::Relaxed);
+        InFlight(Arc::clone(self))
+    }
+
+    pub(crate) fn read(&self) -> RequestCount {
+        RequestCount {
+            total: self.total.load(Ordering::Relaxed),
+            most_in_flight: self.most.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Counted down when dropped, so that a cancelled request is too.
+struct InFlight(Arc<Counts>);
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Whether a request may leave: its origin, method, path and, for GraphQL, its operation.
+pub(crate) fn permit(
+    endpoints: &Endpoints,
+    allowed: &[Allowed],
+    method: &Method,
+    uri: &Uri,
+    body: &[u8],
+) -> Result<(), ReadError> {
+    let refuse = || ReadError::NotAllowed {
+        what: format!("{method} {}", uri.path()),
+    };
+    let origin = Origin::of(uri).ok_or_else(refuse)?;
+    let rule = allowed.iter().find(|rule| {
+        let base = match rule.api {
+            Api::Rest => &endpoints.rest,
+            Api::Graphql => &endpoints.graphql,
+        };
+        let wanted = match rule.operation {
+            Operation::Get => Method::GET,
+            Operation::Query => Method::POST,
+        };
+        base.origin == origin
+            && *method == wanted
+            && uri
+                .path()
+                .strip_prefix(&base.path)
+                .is_some_and(|path| is_of(path, rule.path))
+    });
+    match rule.ok_or_else(refuse)?.operation {
+        Operation::Get if body.is_empty() => Ok(()),
+        Operation::Get => Err(refuse()),
+        Operation::Query if uri.query().is_some() => Err(refuse()),
+        Operation::Query => permit_document(body),
+    }
+}
+
+fn is_of(path: &str, pattern: &str) -> bool {
+    let mut segments = path.split('/');
+    let mut wanted = pattern.split('/');
+    loop {
+        match (segments.next(), wanted.next()) {
+            (None, None) => return true,
+            (Some(segment), Some("{}")) => {
+                // A segment that a server could take for another path is none.
+                let is_plain = !segment.contains('%') && !matches!(segment, "" | "." | "..");
+                if !is_plain {
+                    return false;
+                }
+            }
+            (Some(segment), Some(word)) if segment == word => {}
+            _ => return false,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GraphqlBody<'a> {
+    #[serde(borrow)]
+    query: std::borrow::Cow<'a, str>,
+    variables: serde_json::Map<String, serde_json::Value>,
+}
+
+fn permit_document(body: &[u8]) -> Result<(), ReadError> {
+    // A field named twice is an error to serde's derive, so there is one document to look at.
+    let body: GraphqlBody<'_> = serde_json::from_slice(body).map_err(|_| ReadError::NotAllowed {
+        what: "a body that is no GraphQL request".to_owned(),
+    })?;
+    document::only_queries(&body.query).map_err(|document::NotAQuery(what)| ReadError::NotAllowed { what })
+}
+
+/// The innermost layer over the HTTP client.
+#[derive(Clone)]
+struct Gate {
+    transport: Transport,
+    endpoints: Arc<Endpoints>,
+    allowed: &'static [Allowed],
+    limits: Limits,
+    counts: Arc<Counts>,
+}
+
+impl Gate {
+    async fn pass(self, request: Request<Bytes>) -> Result<Response<Full<Bytes>>, ReadError> {
+        let (parts, body) = request.into_parts();
+        permit(&self.endpoints, self.allowed, &parts.method, &parts.uri, &body)?;
+        let origin = Origin::of(&parts.uri)
+            .map(|origin| origin.to_string())
+            .unwrap_or_default();
+        let _in_flight = self.counts.begin();
+        let exchange = async {
+            let response = self
+                .transport
+                .request(Request::from_parts(parts, Full::new(body)))
+                .await
+                .map_err(|error| lost(&error, error.is_connect(), origin))?;
+            let (head, body) = response.into_parts();
+            let body = Limited::new(body, self.limits.answer_size)
+                .collect()
+                .await
+                .map_err(|error| {
+                    if error.is::<LengthLimitError>() {
+                        ReadError::TooLarge {
+                            limit: self.limits.answer_size,
+                        }
+                    } else {
+                        ReadError::CutShort {
+                            why: innermost(error.as_ref()),
+                        }
+                    }
+                })?;
+            Ok(Response::from_parts(head, Full::new(body.to_bytes())))
+        };
+        let after = self.limits.request_timeout;
+        tokio::time::timeout(after, exchange)
+            .await
+            .unwrap_or(Err(ReadError::TimedOut { after }))
+    }
+}
+
+fn lost(error: &(dyn std::error::Error + 'static), is_connect: bool, origin: String) -> ReadError {
+    let why = innermost(error);
+    if is_connect {
+        ReadError::Unreachable { origin, why }
+    } else {
+        ReadError::CutShort { why }
+    }
+}
+
+/// The words of the first cause, which name the matter: "connection refused".
+fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut cause = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    answer::first_words(&cause.to_string())
+}
+
+/// Puts the token in, and sends once more with a newer one after a 401. Both are reads, so sending
+/// twice does nothing twice.
+#[derive(Clone)]
+struct Authorize {
+    inner: Gate,
+    source: Arc<dyn TokenSource>,
+    known: Arc<Mutex<Option<Token>>>,
+}
+
+impl Authorize {
+    fn known(&self) -> Option<Token> {
+        self.known
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone()
+    }
+
+    async fn read(&self, refused: Option<&Token>) -> Result<Token, ReadError> {
+        // Another request may have read a newer one while this one was refused.
+        if let Some(known) = self.known().filter(|known| Some(known) != refused) {
+            return Ok(known);
+        }
+        let token = self.source.token(refused).await?;
+        *self
+            .known
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(token.clone());
+        Ok(token)
+    }
+
+    async fn pass(self, request: Request<OctoBody>) -> Result<Response<Full<Bytes>>, ReadError> {
+        let (mut parts, body) = request.into_parts();
+        let body = body
+            .collect()
+            .await
+            .map_err(|error| ReadError::CutShort {
+                why: innermost(&error),
+            })?
+            .to_bytes();
+        parts.headers.insert(USER_AGENT, AGENT);
+        let with = |token: &Token| {
+            let mut parts = parts.clone();
+            parts.headers.insert(AUTHORIZATION, token.header());
+            Request::from_parts(parts, body.clone())
+        };
+        let token = self.read(None).await?;
+        let response = self.inner.clone().pass(with(&token)).await?;
+        if response.status() != http::StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        let newer = self.read(Some(&token)).await?;
+        if newer == token {
+            return Ok(response);
+        }
+        self.inner.clone().pass(with(&newer)).await
+    }
+}
+
+impl Service<Request<OctoBody>> for Authorize {
+    type Response = Response<Full<Bytes>>;
+    type Error = ReadError;
+    type Future = Sending;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), ReadError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<OctoBody>) -> Sending {
+        Box::pin(self.clone().pass(request))
+    }
+}
+
+/// The client that everything in this crate goes through.
+pub(crate) struct Wire {
+    octocrab: Octocrab,
+    endpoints: Arc<Endpoints>,
+    counts: Arc<Counts>,
+}
+
+impl Wire {
+    /// Must be called within a tokio runtime. Sends nothing.
+    pub(crate) fn connect(
+        endpoints: Endpoints,
+        source: Arc<dyn TokenSource>,
+        limits: &Limits,
+    ) -> Result<Self, ReadError> {
+        Self::with_allowed(endpoints, source, limits, ALLOWED)
+    }
+
+    fn with_allowed(
+        endpoints: Endpoints,
+        source: Arc<dyn TokenSource>,
+        limits: &Limits,
+        allowed: &'static [Allowed],
+    ) -> Result<Self, ReadError> {
+        let transport = Client::builder(TokioExecutor::new()).build(connector(&endpoints)?);
+        let endpoints = Arc::new(endpoints);
+        let counts = Arc::new(Counts::default());
+        let gate = Gate {
+            transport,
+            endpoints: Arc::clone(&endpoints),
+            allowed,
+            limits: limits.clone(),
+            counts: Arc::clone(&counts),
+        };
+        let service = Authorize {
+            inner: gate,
+            source,
+            known: Arc::default(),
+        };
+        let octocrab = OctocrabBuilder::new_empty()
+            .with_service(service)
+            .with_auth(AuthState::None)
+            .build()
+            .unwrap_or_else(|never| match never {});
+        Ok(Self {
+            octocrab,
+            endpoints,
+            counts,
+        })
+    }
+
+    pub(crate) fn requests(&self) -> RequestCount {
+        self.counts.read()
+    }
+
+    pub(crate) fn endpoints(&self) -> &Endpoints {
+        &self.endpoints
+    }
+
+    /// Sends a GraphQL document. Data, errors and headers come back side by side; what is no GraphQL
+    /// answer at all is the error.
+    pub(crate) async fn post_graphql(
+        &self,
+        document: &str,
+        variables: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<Answer, ReadError> {
+        let body = GraphqlBody {
+            query: document.into(),
+            variables,
+        };
+        let uri = self.endpoints.graphql.uri("");
+        answer::graphql(self.send(Method::POST, uri, Some(&body)).await?)
+    }
+
+    /// Gets a path of the REST API. A redirect within the origin is followed, as a renamed
+    /// repository asks for; each hop passes the gate again.
+    pub(crate) async fn get(&self, path: &str) -> Result<Reply, ReadError> {
+        let mut uri = self.endpoints.rest.uri(path);
+        for _ in 0..=MAX_HOPS {
+            let reply = self.send::<()>(Method::GET, uri, None).await?;
+            if !reply.status.is_redirection() {
+                answer::judge_status(&reply)?;
+                return Ok(reply);
+            }
+            let to = reply
+                .headers
+                .get(LOCATION)
+                .and_then(|to| to.to_str().ok())
+                .unwrap_or_default();
+            uri = Some(self.hop(to).ok_or_else(|| ReadError::Redirect {
+                to: answer::first_words(to),
+            })?);
+        }
+        Err(ReadError::Redirect {
+            to: "yet another address".to_owned(),
+        })
+    }
+
+    fn hop(&self, to: &str) -> Option<Uri> {
+        let origin = &self.endpoints.rest.origin;
+        // Beginning with one slash, it is a path on the same origin; with two, another origin.
+        let is_path = to.starts_with('/') && !to.starts_with("//");
+        let uri: Uri = if is_path {
+            format!("{origin}{to}").parse().ok()?
+        } else {
+            to.parse().ok()?
+        };
+        (Origin::of(&uri).as_ref() == Some(origin)).then_some(uri)
+    }
+
+    async fn send<B: Serialize>(
+        &self,
+        method: Method,
+        uri: Option<Uri>,
+        body: Option<&B>,
+    ) -> Result<Reply, ReadError> {
+        let uri = uri.ok_or_else(|| ReadError::NotAllowed {
+            what: "a path that is none".to_owned(),
+        })?;
+        let request = self
+            .octocrab
+            .build_request(Request::builder().method(method).uri(uri), body)
+            .map_err(ours)?;
+        let response = self.octocrab.execute(request).await.map_err(ours)?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await.map_err(ours)?.to_bytes();
+        Ok(Reply {
+            status: head.status,
+            headers: head.headers,
+            body,
+            at: Utc::now(),
+        })
+    }
+}
+
+/// Finds our own error in octocrab's.
+fn ours(error: octocrab::Error) -> ReadError {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(&error);
+    while let Some(this) = cause {
+        if let Some(ours) = this.downcast_ref::<ReadError>() {
+            return ours.clone();
+        }
+        cause = this.source();
+    }
+    ReadError::CutShort {
+        why: innermost(&error),
+    }
+}
+
+/// Certificates are read only where an address needs them: a machine without any can still talk to
+/// its own loopback.
+fn connector(endpoints: &Endpoints) -> Result<HttpsConnector<HttpConnector>, ReadError> {
+    let provider = rustls::crypto::ring::default_provider();
+    let builder = HttpsConnectorBuilder::new();
+    let builder = if endpoints.needs_tls() {
+        builder
+            .with_provider_and_native_roots(provider)
+            .map_err(|error| ReadError::Unreachable {
+                origin: endpoints.rest.origin.to_string(),
+                why: format!("no certificates to know it by: {error}"),
+            })?
+    } else {
+        let config = rustls::ClientConfig::builder_with_provider(Arc::new(provider))
+            .with_safe_default_protocol_versions()
+            .expect("ring has the cipher suites of TLS 1.2 and 1.3")
+            .with_root_certificates(rustls::RootCertStore::empty())
+            .with_no_client_auth();
+        builder.with_tls_config(config)
+    };
+    // Plain http is possible here; `Endpoints` lets it be for loopback addresses only.
+    Ok(builder.https_or_http().enable_http1().build())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The whole surface: whoever adds to it meets this test.
+    #[test]
+    fn nothing_that_writes_is_on_the_list() {
+        let listed: Vec<String> = ALLOWED
+            .iter()
+            .map(|rule| format!("{:?} {:?} {:?}", rule.operation, rule.api, rule.path))
+            .collect();
+        assert_eq!(listed, ["Query Graphql \"\"", "Get Rest \"/rate_limit\""]);
+    }
+
+    #[test]
+    fn only_what_is_listed_leaves() {
+        let endpoints = Endpoints::new(Some("https://ghe.example.org/api/v3"), None).unwrap();
+        let allowed = [
+            ALLOWED[0],
+            ALLOWED[1],
+            Allowed {
+                api: Api::Rest,
+                path: "/repos/{}/{}",
+                operation: Operation::Get,
+            },
+        ];
+        let check = |method: &str, uri: &str, body: &str| {
+            let method = Method::from_bytes(method.as_bytes()).unwrap();
+            permit(
+                &endpoints,
+                &allowed,
+                &method,
+                &uri.parse().unwrap(),
+                body.as_bytes(),
+            )
+        };
+        let graphql = "https://ghe.example.org/api/graphql";
+        let api = "https://ghe.example.org/api/v3";
+        let query = r#"{"query":"query { viewer { login } }","variables":{}}"#;
+        assert_eq!(check("POST", graphql, query), Ok(()));
+        assert_eq!(check("GET", &format!("{api}/rate_limit"), ""), Ok(()));
+        assert_eq!(check("GET", &format!("{api}/repos/o/r?per_page=1"), ""), Ok(()));
+
+        let refused = |method: &str, uri: &str, body: &str| {
+            let error = check(method, uri, body).unwrap_err();
+            assert!(
+                matches!(error, ReadError::NotAllowed { .. }),
+                "{method} {uri} {body}"
+            );
+        };
+        for method in ["POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "X"] {
+            refused(method, &format!("{api}/rate_limit"), "");
+            refused(method, &format!("{api}/repos/o/r"), "");
+        }
+        refused("GET", &format!("{api}/rate_limit"), "x");
+        refused("GET", &format!("{api}/rate_limit/"), "");
+        refused("GET", &format!("{api}/repos/o/r/issues"), "");
+        for path in [
+            "/repos/o",
+            "/repos//r",
+            "/repos/../x",
+            "/repos/o/%2e%2e",
+            "/repos/o/r%2fx",
+        ] {
+            refused("GET", &format!("{api}{path}"), "");
+        }
+        refused("GET", "https://ghe.example.org/rate_limit", "");
+        refused("GET", "https://other.example.org/api/v3/rate_limit", "");
+        refused("GET", "http://ghe.example.org/api/v3/rate_limit", "");
+        refused("GET", "https://ghe.example.org:444/api/v3/rate_limit", "");
+        refused("GET", "/rate_limit", "");
+        refused("GET", graphql, "");
+        refused("POST", &format!("{graphql}?query=mutation"), query);
+        refused("POST", graphql, "");
+        refused("POST", graphql, r#"{"query":"mutation { a }","variables":{}}"#);
+        refused(
+            "POST",
+            graphql,
+            r#"{"query":"query { a }","query":"mutation { a }","variables":{}}"#,
+        );
+        refused(
+            "POST",
+            graphql,
+            r#"{"query":"query A { a } mutation B { b }","variables":{},"operationName":"B"}"#,
+        );
+        refused("POST", graphql, r#"[{"query":"mutation { a }","variables":{}}]"#);
+    }
+}
