@@ -1,0 +1,362 @@
+//! What a person must look at, derived from acks, clocks and supervision (contract, section 3, "Backpressure").
+//! Pure.
+
+use std::time::Duration;
+
+use mailbox::{MailboxName, MailboxStatus, Moment};
+use serde::Serialize;
+
+use crate::status::{ActorState, ActorStatus};
+
+/// One thing that a person must look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Attention {
+    /// What tells it apart: `down/qa`. The same key as before is the same thing as before.
+    pub key: String,
+    /// Since when it is so, or was first seen to be so.
+    pub since: Moment,
+    /// What is the matter.
+    pub text: String,
+    /// What to do about it.
+    pub mend: String,
+}
+
+/// What attention is derived from.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// The present moment.
+    pub now: Moment,
+    /// Every declared actor.
+    pub actors: &'a [ActorStatus],
+    /// Every mailbox.
+    pub mailboxes: &'a [MailboxStatus],
+    /// How long a message may be unread, and an actor wait (30 min where nothing else is configured).
+    pub unread_limit: Duration,
+}
+
+/// The default of [`Seen::unread_limit`].
+pub const UNREAD_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// What a person must look at now, by key. What was so before keeps its `since`.
+pub fn attention(seen: &Seen<'_>, before: &[Attention]) -> Vec<Attention> {
+    let mut found: Vec<_> = seen
+        .actors
+        .iter()
+        .flat_map(|actor| of_actor(seen, actor))
+        .collect();
+    found.extend(
+        seen.mailboxes
+            .iter()
+            .filter_map(|mailbox| of_mailbox(seen, mailbox)),
+    );
+    for new in &mut found {
+        if let Some(known) = before.iter().find(|known| known.key == new.key) {
+            new.since = known.since.min(new.since);
+        }
+    }
+    found.sort_by(|a, b| a.key.cmp(&b.key));
+    found
+}
+
+fn of_actor(seen: &Seen<'_>, actor: &ActorStatus) -> Vec<Attention> {
+    let name = &actor.name;
+    let why = actor
+        .last_failure
+        .as_deref()
+        .map(|why| format!(": {why}"))
+        .unwrap_or_default();
+    let mut found = Vec::new();
+    let mut attend = |kind: &str, since, text: String, mend: String| {
+        found.push(Attention {
+            key: format!("{kind}/{name}"),
+            since,
+            text,
+            mend,
+        });
+    };
+
+    match &actor.state {
+        ActorState::Down { until } => attend(
+            "down",
+            seen.now,
+            format!("{name} is down, it failed too often{why}"),
+            format!(
+                "look at its log; it is tried again {}",
+                in_words(*until, seen.now)
+            ),
+        ),
+        ActorState::Stalled { since } => attend(
+            "stalled",
+            *since,
+            format!("{name} missed its deadline and does not stop{why}"),
+            "stop the program and start it again".to_owned(),
+        ),
+        ActorState::Waiting { until, why } if until.since(seen.now) > seen.unread_limit => attend(
+            "waiting",
+            seen.now,
+            format!("{name} waits: {why}"),
+            format!(
+                "nothing, if that is expected; it goes on {}",
+                in_words(*until, seen.now)
+            ),
+        ),
+        _ => {}
+    }
+
+    if let Some(oldest) = actor
+        .oldest_unread
+        .filter(|oldest| seen.now.since(*oldest) > seen.unread_limit)
+    {
+        let mend = match actor.state {
+            ActorState::Elsewhere => format!("start {name}, or take its messages out one by one"),
+            _ => format!("look at what {name} does, or at its log"),
+        };
+        let age = duration(seen.now.since(oldest));
+        let text = format!(
+            "{name} has {} unread, the oldest for {age}",
+            messages(actor.unread)
+        );
+        attend("unread", oldest.after(seen.unread_limit), text, mend);
+    }
+
+    let down = matches!(actor.state, ActorState::Down { .. } | ActorState::Stopped);
+    if let Some(takt) = actor
+        .takt
+        .as_ref()
+        .filter(|takt| !down && seen.now.since(takt.due) > takt.every)
+    {
+        let late = duration(seen.now.since(takt.due));
+        let text = format!("{name} has not ended its takt, due {late} ago");
+        attend(
+            "overdue",
+            takt.due.after(takt.every),
+            text,
+            format!("look at the log of {name}"),
+        );
+    }
+    found
+}
+
+fn of_mailbox(seen: &Seen<'_>, mailbox: &MailboxStatus) -> Option<Attention> {
+    let name = &mailbox.name;
+    if *name == MailboxName::dead_letter() && mailbox.unread > 0 {
+        return Some(Attention {
+            key: "dead-letter".to_owned(),
+            since: mailbox.oldest_unread.unwrap_or(seen.now),
+            text: format!("{} that nobody declares", messages(mailbox.unread)),
+            mend: "declare an actor for their intents, or acknowledge them".to_owned(),
+        });
+    }
+    (mailbox.quarantined > 0).then(|| Attention {
+        key: format!("quarantine/{name}"),
+        since: seen.now,
+        text: format!("{} of {name} in quarantine", messages(mailbox.quarantined)),
+        mend: "look at each failure, then try again or drop".to_owned(),
+    })
+}
+
+fn messages(count: u64) -> String {
+    if count == 1 {
+        "1 message".to_owned()
+    } else {
+        format!("{count} messages")
+    }
+}
+
+fn in_words(until: Moment, now: Moment) -> String {
+    match until.since(now) {
+        left if left.is_zero() => "now".to_owned(),
+        left => format!("in {}", duration(left)),
+    }
+}
+
+/// A length of time in its two largest units: `1 h 5 min`.
+fn duration(length: Duration) -> String {
+    let seconds = length.as_secs();
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours, minutes) {
+        (0, 0, 0) => format!("{seconds} s"),
+        (0, 0, _) => format!("{minutes} min"),
+        (0, _, 0) => format!("{hours} h"),
+        (0, _, _) => format!("{hours} h {minutes} min"),
+        (_, 0, _) => format!("{days} d"),
+        (_, _, _) => format!("{days} d {hours} h"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::status::TaktStatus;
+
+    const NOW: Moment = Moment::from_millis(100_000_000);
+
+    fn ago(minutes: u64) -> Moment {
+        Moment::from_millis(NOW.as_millis() - minutes * 60_000)
+    }
+
+    fn later(minutes: u64) -> Moment {
+        NOW.after(Duration::from_secs(minutes * 60))
+    }
+
+    fn actor(state: ActorState) -> ActorStatus {
+        ActorStatus {
+            name: "qa".parse().unwrap(),
+            intents: Vec::new(),
+            state,
+            restarts: 0,
+            last_failure: None,
+            unread: 0,
+            oldest_unread: None,
+            quarantined: 0,
+            takt: None,
+        }
+    }
+
+    fn mailbox(name: &str) -> MailboxStatus {
+        MailboxStatus {
+            name: name.parse().unwrap(),
+            total: 9,
+            unread: 0,
+            leased: 0,
+            backing_off: 0,
+            acked: 0,
+            quarantined: 0,
+            oldest_unread: None,
+            next_deliverable: None,
+        }
+    }
+
+    fn found(actors: &[ActorStatus], mailboxes: &[MailboxStatus], before: &[Attention]) -> Vec<Attention> {
+        attention(
+            &Seen {
+                now: NOW,
+                actors,
+                mailboxes,
+                unread_limit: UNREAD_LIMIT,
+            },
+            before,
+        )
+    }
+
+    #[test]
+    fn each_condition_alone() {
+        let check = |actor: ActorStatus, expected: &[(&str, Moment, &str)]| {
+            let found = found(&[actor], &[], &[]);
+            let found: Vec<_> = found
+                .iter()
+                .map(|a| (a.key.as_str(), a.since, a.text.as_str()))
+                .collect();
+            assert_eq!(found, expected);
+        };
+        check(actor(ActorState::Idle), &[]);
+        check(actor(ActorState::BackingOff { until: later(1) }), &[]);
+        check(
+            ActorStatus {
+                last_failure: Some("boom".into()),
+                ..actor(ActorState::Down { until: later(10) })
+            },
+            &[("down/qa", NOW, "qa is down, it failed too often: boom")],
+        );
+        check(
+            actor(ActorState::Stalled { since: ago(3) }),
+            &[("stalled/qa", ago(3), "qa missed its deadline and does not stop")],
+        );
+        check(
+            actor(ActorState::Waiting {
+                until: later(30),
+                why: "rate limit".into(),
+            }),
+            &[],
+        );
+        check(
+            actor(ActorState::Waiting {
+                until: later(31),
+                why: "rate limit".into(),
+            }),
+            &[("waiting/qa", NOW, "qa waits: rate limit")],
+        );
+        let unread = |minutes| ActorStatus {
+            unread: 2,
+            oldest_unread: Some(ago(minutes)),
+            ..actor(ActorState::Idle)
+        };
+        check(unread(30), &[]);
+        check(
+            unread(95),
+            &[(
+                "unread/qa",
+                ago(65),
+                "qa has 2 messages unread, the oldest for 1 h 35 min",
+            )],
+        );
+        let takt = |due, state| ActorStatus {
+            takt: Some(TaktStatus {
+                every: Duration::from_secs(600),
+                due,
+                ended: 0,
+                last: None,
+            }),
+            ..actor(state)
+        };
+        check(takt(ago(10), ActorState::Running), &[]);
+        check(
+            takt(ago(11), ActorState::Running),
+            &[("overdue/qa", ago(1), "qa has not ended its takt, due 11 min ago")],
+        );
+        check(takt(ago(11), ActorState::Stopped), &[]);
+    }
+
+    #[test]
+    fn quarantine_and_dead_letters_until_they_are_empty() {
+        let set_aside = MailboxStatus {
+            quarantined: 1,
+            ..mailbox("qa")
+        };
+        let dead = MailboxStatus {
+            unread: 3,
+            oldest_unread: Some(ago(1)),
+            ..mailbox("dead-letter")
+        };
+        let texts: Vec<_> = found(&[], &[set_aside, dead, mailbox("drip")], &[])
+            .into_iter()
+            .map(|a| (a.key, a.text))
+            .collect();
+        let expected = [
+            (
+                "dead-letter".to_owned(),
+                "3 messages that nobody declares".to_owned(),
+            ),
+            (
+                "quarantine/qa".to_owned(),
+                "1 message of qa in quarantine".to_owned(),
+            ),
+        ];
+        assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn what_was_so_before_keeps_its_time() {
+        let down = [actor(ActorState::Down { until: later(9) })];
+        let before = vec![Attention {
+            key: "down/qa".into(),
+            since: ago(1),
+            text: String::new(),
+            mend: String::new(),
+        }];
+        assert_eq!(found(&down, &[], &before)[0].since, ago(1));
+    }
+
+    #[test]
+    fn lengths_in_words() {
+        let check = |seconds, words: &str| assert_eq!(duration(Duration::from_secs(seconds)), words);
+        check(0, "0 s");
+        check(59, "59 s");
+        check(60, "1 min");
+        check(3599, "59 min");
+        check(3600, "1 h");
+        check(3660, "1 h 1 min");
+        check(90_000, "1 d 1 h");
+        check(86_400, "1 d");
+    }
+}

@@ -1,0 +1,515 @@
+//! The host: declared actors, their supervisor's thread and the handlers' threads.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+use std::{fmt, io};
+
+use chrono::{DateTime, Utc};
+use mailbox::{Clock, MailboxError, MailboxName, Mailboxes, Moment, Policy};
+use ractor::{Actor as _, ActorRef};
+use tokio::sync::{oneshot, watch};
+
+use crate::attention::{Attention, Seen, UNREAD_LIMIT, attention};
+use crate::effects::Real;
+use crate::failure::TurnFailure;
+use crate::intensity::{Intensity, Limits};
+use crate::registry::{Registry, RegistryError};
+use crate::roster::{Entry, Guarded, Hosted, Plant, Roster, TaktNow, UnitEntry, supervised};
+use crate::status::{self, ActorState, Overview};
+use crate::supervisor::{Drained, Order, Supervisor};
+use crate::takt::Takt;
+use crate::turn::Surroundings;
+use crate::unit::{ChildSpec, Factory, factory};
+use crate::{Actor, BoxError, Context};
+
+/// The fewest threads for handlers: one that blocks, and even three, leave one for the others.
+const MIN_HANDLER_THREADS: usize = 4;
+
+/// How often the overview is derived though nothing was reported: ages grow by themselves.
+const OBSERVE_EVERY: Duration = Duration::from_secs(5);
+
+/// Starts actors and supervises them.
+#[derive(Debug)]
+pub struct Host;
+
+impl Host {
+    /// A host over these mailboxes, whose actors' files are below `home`.
+    pub fn builder(mailboxes: Mailboxes, clock: Arc<dyn Clock>, home: impl Into<PathBuf>) -> HostBuilder {
+        HostBuilder {
+            mailboxes,
+            clock,
+            home: home.into(),
+            registry: Registry::new(),
+            children: Vec::new(),
+            refused: None,
+            limits: Limits::default(),
+            unread_limit: UNREAD_LIMIT,
+            evaluate_at: None,
+        }
+    }
+}
+
+/// A host that is not started yet. Actors are started in the order in which they are added, and stopped in
+/// reverse.
+pub struct HostBuilder {
+    mailboxes: Mailboxes,
+    clock: Arc<dyn Clock>,
+    home: PathBuf,
+    registry: Registry,
+    children: Vec<Child>,
+    refused: Option<RegistryError>,
+    limits: Limits,
+    unread_limit: Duration,
+    evaluate_at: Option<DateTime<Utc>>,
+}
+
+struct Child {
+    name: MailboxName,
+    spec: ChildSpec,
+    factory: Factory,
+}
+
+impl HostBuilder {
+    /// Declares actors that are not hosted here, beside those that are; messages are routed to them too.
+    pub fn registry(mut self, declare: impl FnOnce(&mut Registry) -> Result<(), RegistryError>) -> Self {
+        let declared = declare(&mut self.registry);
+        self.note(declared);
+        self
+    }
+
+    /// Hosts an actor, one message at a time. The factory builds it at its start and after each failure.
+    pub fn actor<A: Actor>(
+        self,
+        build: impl Fn(&Context) -> Result<A, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.child(ChildSpec::default(), build)
+    }
+
+    /// Hosts an actor with a tick of its own: at its start, then every so often.
+    pub fn takt<A: Actor>(
+        self,
+        every: Duration,
+        build: impl Fn(&Context) -> Result<A, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.child(ChildSpec::default().takt(every), build)
+    }
+
+    /// Hosts an actor as its child specification says.
+    pub fn child<A: Actor>(
+        mut self,
+        spec: ChildSpec,
+        build: impl Fn(&Context) -> Result<A, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        let declared = self.registry.declare::<A>().map(drop);
+        self.note(declared);
+        match A::NAME.parse() {
+            Ok(name) if self.children.iter().any(|child| child.name == name) => {
+                self.note(Err(RegistryError::Taken { actor: name }));
+            }
+            Ok(name) => self.children.push(Child {
+                name,
+                spec,
+                factory: factory(build),
+            }),
+            Err(error) => self.note(Err(RegistryError::Name(error))),
+        }
+        self
+    }
+
+    /// The restart intensity of actors whose specification names none.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long a message may be unread, or an actor wait, before a person must look.
+    pub fn unread_limit(mut self, limit: Duration) -> Self {
+        self.unread_limit = limit;
+        self
+    }
+
+    /// Has every turn evaluate as of this moment. Leases, backoff and deadlines run on the real clock.
+    pub fn evaluate_at(mut self, moment: DateTime<Utc>) -> Self {
+        self.evaluate_at = Some(moment);
+        self
+    }
+
+    fn note(&mut self, declared: Result<(), RegistryError>) {
+        if let Err(error) = declared {
+            self.refused.get_or_insert(error);
+        }
+    }
+
+    /// Declares the mailboxes and starts the actors. They are being started when it returns.
+    ///
+    /// # Errors
+    ///
+    /// When an actor's declaration is wrong, a mailbox cannot be declared, or a thread cannot be started.
+    pub async fn start(self) -> Result<Running, StartError> {
+        if let Some(refused) = self.refused {
+            return Err(refused.into());
+        }
+        let registry = Arc::new(self.registry);
+        let mut policies: Vec<_> = registry
+            .mailboxes()
+            .map(|name| (name.clone(), policy_of(&self.children, name)))
+            .collect();
+        policies.push((MailboxName::dead_letter(), Policy::default()));
+        for (name, policy) in policies {
+            self.mailboxes.declare(name, policy).await?;
+        }
+
+        let overview = watch::Sender::new(Arc::<Overview>::default());
+        let surroundings = Surroundings {
+            registry: Arc::clone(&registry),
+            clock: self.clock,
+            evaluate_at: self.evaluate_at,
+            overview: overview.subscribe(),
+        };
+        let plant = Arc::new(Plant {
+            mailboxes: self.mailboxes,
+            surroundings,
+            effects: Real::on(self.home),
+            changed: watch::Sender::new(()),
+        });
+        let limits = self.limits;
+        let entries = self
+            .children
+            .into_iter()
+            .map(|child| entry(child, &registry, limits, plant.now()));
+        let roster: Roster = Arc::new(Guarded::new(entries.collect()));
+        let surveyor = Surveyor {
+            plant,
+            roster,
+            overview: Arc::new(overview),
+            unread_limit: self.unread_limit,
+        };
+        // Whoever is started first already sees what there is.
+        surveyor.survey().await?;
+        let (supervisor, thread) = start_threads(surveyor.clone()).await?;
+        Ok(Running {
+            supervisor,
+            surveyor,
+            thread,
+        })
+    }
+}
+
+impl fmt::Debug for HostBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.children.iter().map(|child| &child.name).collect();
+        f.debug_struct("HostBuilder")
+            .field("home", &self.home)
+            .field("actors", &names)
+            .finish_non_exhaustive()
+    }
+}
+
+fn policy_of(children: &[Child], name: &MailboxName) -> Policy {
+    children
+        .iter()
+        .find(|child| child.name == *name)
+        .map(|child| child.spec.policy.clone())
+        .unwrap_or_default()
+}
+
+fn entry(child: Child, registry: &Registry, limits: Limits, now: Moment) -> Entry {
+    let Child { name, spec, factory } = child;
+    let takt = spec.takt.map(|every| TaktNow {
+        takt: Takt::starting(now, every),
+        running: false,
+        tried: 0,
+        failure: None,
+    });
+    let limits = spec.limits.unwrap_or(limits);
+    let units = (0..spec.wip).map(|_| UnitEntry::default()).collect();
+    let hosted = Hosted {
+        has_mailbox: registry.mailboxes().any(|mailbox| *mailbox == name),
+        name,
+        spec,
+        factory,
+        taking: watch::Sender::new(true),
+        pause: watch::Sender::new(None),
+        takt: takt.map(Guarded::new),
+        starts: AtomicU64::new(0),
+        last_failure: Guarded::default(),
+    };
+    Entry {
+        hosted: Arc::new(hosted),
+        intensity: Intensity::new(limits),
+        units,
+        down_until: None,
+        restarts: 0,
+        stopped: false,
+    }
+}
+
+/// The supervisor gets a thread of its own, so that no handler can hold up its timers.
+async fn start_threads(surveyor: Surveyor) -> Result<(ActorRef<Order>, JoinHandle<()>), StartError> {
+    let threads = thread::available_parallelism()
+        .map_or(1, usize::from)
+        .max(MIN_HANDLER_THREADS);
+    let handlers = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
+        .thread_name("handler")
+        .enable_all()
+        .build()
+        .map_err(StartError::Thread)?;
+    let own = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(StartError::Thread)?;
+    let supervisor = Supervisor {
+        plant: Arc::clone(&surveyor.plant),
+        roster: Arc::clone(&surveyor.roster),
+        handlers: handlers.handle().clone(),
+    };
+    let (started, starts) = oneshot::channel();
+    let supervise = move || {
+        own.block_on(async move {
+            match Supervisor::spawn(None, supervisor, ()).await {
+                Ok((supervisor, ended)) => {
+                    let _ = started.send(Ok(supervisor));
+                    let observed = tokio::spawn(surveyor.observe());
+                    // It ends when it is told to; an error means that its runtime has ended.
+                    let _ = ended.await;
+                    observed.abort();
+                }
+                Err(error) => {
+                    let _ = started.send(Err(io::Error::other(error.to_string())));
+                }
+            }
+        });
+        // A handler that does not end must not keep the program from ending.
+        handlers.shutdown_background();
+    };
+    let thread = thread::Builder::new()
+        .name("supervisor".to_owned())
+        .spawn(supervise)
+        .map_err(StartError::Thread)?;
+    match starts.await {
+        Ok(started) => Ok((started.map_err(StartError::Thread)?, thread)),
+        Err(_) => Err(StartError::Thread(io::Error::other(
+            "the supervisor's thread ended at its start",
+        ))),
+    }
+}
+
+/// Derives the overview, and says what changed in it.
+#[derive(Clone)]
+struct Surveyor {
+    plant: Arc<Plant>,
+    roster: Roster,
+    overview: Arc<watch::Sender<Arc<Overview>>>,
+    unread_limit: Duration,
+}
+
+impl Surveyor {
+    async fn observe(self) {
+        let mut changed = self.plant.changed.subscribe();
+        loop {
+            if let Err(error) = self.survey().await {
+                tracing::debug!("no overview: {}", crate::actor::chain(&error));
+            }
+            tokio::select! {
+                // The sender lives in the plant, which this task keeps: the channel cannot close.
+                _ = changed.changed() => {}
+                () = self.plant.clock().sleep_until(self.plant.now().after(OBSERVE_EVERY)) => {}
+            }
+        }
+    }
+
+    async fn survey(&self) -> Result<Arc<Overview>, MailboxError> {
+        let mailboxes = self.plant.mailboxes.status().await?;
+        let now = self.plant.now();
+        let registry = &self.plant.surroundings.registry;
+        let declared = registry
+            .actors()
+            .map(|name| (name, registry.intents(name).unwrap_or_default()));
+        let actors = status::actors(declared, &supervised(&self.roster, now), &mailboxes);
+        let mut overview = Arc::<Overview>::default();
+        self.overview.send_modify(|current| {
+            let seen = Seen {
+                now,
+                actors: &actors,
+                mailboxes: &mailboxes,
+                unread_limit: self.unread_limit,
+            };
+            let attention = attention(&seen, &current.attention);
+            say_changes(&current.attention, &attention);
+            *current = Arc::new(Overview { actors, attention });
+            overview = Arc::clone(current);
+        });
+        Ok(overview)
+    }
+}
+
+/// One log event for each thing that a person must look at from now on, and one for each that is over.
+fn say_changes(before: &[Attention], after: &[Attention]) {
+    let keys = |list: &[Attention]| list.iter().map(|one| one.key.clone()).collect::<BTreeSet<_>>();
+    let (had, has) = (keys(before), keys(after));
+    for new in after.iter().filter(|new| !had.contains(&new.key)) {
+        tracing::warn!(key = %new.key, mend = %new.mend, "attention: {}", new.text);
+    }
+    for over in had.difference(&has) {
+        tracing::info!(key = %over, "attention is over");
+    }
+}
+
+/// A host that runs. Dropping it stops its actors at once, without a drain.
+pub struct Running {
+    supervisor: ActorRef<Order>,
+    surveyor: Surveyor,
+    thread: JoinHandle<()>,
+}
+
+/// How the last run of an actor's takt went.
+#[derive(Clone, Debug)]
+pub struct TaktReport {
+    /// The actor.
+    pub actor: MailboxName,
+    /// Its outcome, or why there is none.
+    pub result: Result<String, Arc<TurnFailure>>,
+}
+
+impl Running {
+    /// Every declared actor and what a person must look at, as of now.
+    ///
+    /// # Errors
+    ///
+    /// When the mailboxes do not answer.
+    pub async fn overview(&self) -> Result<Arc<Overview>, MailboxError> {
+        self.surveyor.survey().await
+    }
+
+    /// Follows the overview. It is derived when supervision changes something, and every few seconds; turns that
+    /// begin and end in between do not show.
+    pub fn follow(&self) -> watch::Receiver<Arc<Overview>> {
+        self.surveyor.overview.subscribe()
+    }
+
+    /// What is declared, for whoever takes messages from outside.
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.surveyor.plant.surroundings.registry)
+    }
+
+    /// Waits until every takt was tried once and then no hosted actor has anything that it could do now: what
+    /// rests after a failure, waits for a dependency, belongs to an actor that is down, or is pulled from outside
+    /// stays unread. Reports how each takt went.
+    ///
+    /// # Errors
+    ///
+    /// When the mailboxes do not answer.
+    pub async fn until_quiet(&self) -> Result<Vec<TaktReport>, MailboxError> {
+        let plant = &self.surveyor.plant;
+        let mut changes = plant.mailboxes.subscribe();
+        let mut changed = plant.changed.subscribe();
+        loop {
+            changed.mark_unchanged();
+            if self.is_quiet().await? {
+                return Ok(self.takt_reports());
+            }
+            tokio::select! {
+                _ = changes.changed() => {}
+                _ = changed.changed() => {}
+                () = plant.clock().sleep_until(plant.now().after(OBSERVE_EVERY)) => {}
+            }
+        }
+    }
+
+    async fn is_quiet(&self) -> Result<bool, MailboxError> {
+        let plant = &self.surveyor.plant;
+        // Takts first: what a takt has sent is in the mailboxes before it counts as over.
+        let able: Vec<_> = {
+            let (roster, now) = (self.surveyor.roster.lock(), plant.now());
+            let able = roster.iter().filter(|entry| can_work(&entry.state(now)));
+            let takt_is_open = |entry: &&Entry| {
+                entry.hosted.takt.as_ref().is_some_and(|takt| {
+                    let takt = takt.lock();
+                    takt.running || takt.tried == 0
+                })
+            };
+            if able.clone().any(|entry| takt_is_open(&entry)) {
+                return Ok(false);
+            }
+            able.map(|entry| entry.hosted.name.clone()).collect()
+        };
+        let mailboxes = plant.mailboxes.status().await?;
+        let now = plant.now();
+        let has_work = |mailbox: &mailbox::MailboxStatus| {
+            mailbox.leased > 0 || mailbox.next_deliverable.is_some_and(|next| next <= now)
+        };
+        Ok(!mailboxes
+            .iter()
+            .any(|mailbox| able.contains(&mailbox.name) && has_work(mailbox)))
+    }
+
+    fn takt_reports(&self) -> Vec<TaktReport> {
+        let roster = self.surveyor.roster.lock();
+        let report = |entry: &Entry| {
+            let takt = entry.hosted.takt.as_ref()?.lock();
+            let result = match (&takt.failure, takt.takt.status().last) {
+                (Some(failure), _) => Err(Arc::clone(failure)),
+                (None, Some(Ok(outcome))) => Ok(outcome),
+                (None, _) => {
+                    let why = entry.hosted.last_failure.lock().clone().unwrap_or_default();
+                    Err(Arc::new(TurnFailure::Start { why }))
+                }
+            };
+            Some(TaktReport {
+                actor: entry.hosted.name.clone(),
+                result,
+            })
+        };
+        roster.iter().filter_map(report).collect()
+    }
+
+    /// Stops the host: no new message is taken, the running handlers get `grace` together, then they are stopped,
+    /// and what is unfinished is handed back unread with its attempt. Returns when all of that is written.
+    pub async fn drain(self, grace: Duration) -> Drained {
+        let (reply, drained) = oneshot::channel();
+        let _ = self.supervisor.cast(Order::Drain(grace, reply));
+        // Without an answer the supervisor has ended before: nothing is left to drain.
+        let drained = drained.await.unwrap_or_default();
+        let Self { thread, .. } = self;
+        // The thread has nothing left to do but to end; a panic in it was logged as one.
+        let _ = tokio::task::spawn_blocking(move || thread.join()).await;
+        drained
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Running").finish_non_exhaustive()
+    }
+}
+
+/// Whether an actor in this state does more work by itself before its next timer.
+fn can_work(state: &ActorState) -> bool {
+    match state {
+        ActorState::Starting | ActorState::Idle | ActorState::Running | ActorState::BackingOff { .. } => true,
+        ActorState::Waiting { .. }
+        | ActorState::Down { .. }
+        | ActorState::Stalled { .. }
+        | ActorState::Stopped
+        | ActorState::Elsewhere => false,
+    }
+}
+
+/// Why a host did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An actor's declaration is wrong.
+    #[error(transparent)]
+    Declaration(#[from] RegistryError),
+    /// The mailboxes do not answer.
+    #[error(transparent)]
+    Mailbox(#[from] MailboxError),
+    /// A thread could not be started.
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
+}

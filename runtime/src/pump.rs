@@ -1,0 +1,417 @@
+//! The worker: one ractor actor for each unit of WIP. Its only message is a wake-up; one wake-up is one turn.
+//!
+//! Everything that must not be lost is elsewhere: messages in the mailbox, the lease in hand in the slot. A worker
+//! records how its turn failed before it returns the error that ends it, so that ractor's exit event finds
+//! everything written.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use mailbox::{AckedBy, Claim, Command, Delivery, Lessee, MailboxError, Moment, Nack};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+use crate::failure::TurnFailure;
+use crate::intensity::Exit;
+use crate::message::Body;
+use crate::panics::caught;
+use crate::roster::{Hosted, InHand, Pause, Phase, Plant, Slot};
+use crate::turn::{Deadline, Occasion, Turn};
+use crate::unit::{Unit, built};
+use crate::{Done, Fault, Reason};
+
+/// How long an actor rests when its mailbox does not answer: a full disk does not become empty in a moment, and
+/// asking again costs little.
+const STORE_REST: Duration = Duration::from_secs(1);
+
+/// Do one turn.
+pub(crate) struct Wake;
+
+/// One life of one unit of an actor's WIP.
+pub(crate) struct Worker {
+    pub(crate) plant: Arc<Plant>,
+    pub(crate) hosted: Arc<Hosted>,
+    pub(crate) slot: Arc<Slot>,
+    /// Whether this unit runs the actor's takt: one of them does.
+    pub(crate) has_takt: bool,
+}
+
+impl Actor for Worker {
+    type Msg = Wake;
+    type State = Option<Box<dyn Unit>>;
+    type Arguments = ();
+
+    async fn pre_start(&self, myself: ActorRef<Wake>, (): ()) -> Result<Self::State, ActorProcessingErr> {
+        // Building the actor is the first wake-up: a failure here would reach whoever spawned, not the supervisor,
+        // and a slow one would hold it up.
+        let _ = self.slot.cell.set(myself.get_cell());
+        Ok(None)
+    }
+
+    async fn post_start(
+        &self,
+        myself: ActorRef<Wake>,
+        _: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        Ok(myself.cast(Wake)?)
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Wake>,
+        Wake: Wake,
+        unit: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        let unit = match unit {
+            Some(unit) => unit,
+            None => unit.insert(self.build()?),
+        };
+        match self.next_work().await {
+            Some(Work::Message(delivery)) => self.message_turn(unit.as_mut(), *delivery).await?,
+            Some(Work::Takt(due)) => self.takt_turn(unit.as_mut(), due).await?,
+            // No more work is taken: what is left to do is to be stopped.
+            None => return Ok(()),
+        }
+        Ok(myself.cast(Wake)?)
+    }
+}
+
+enum Work {
+    Message(Box<Delivery>),
+    Takt(Moment),
+}
+
+impl Worker {
+    fn build(&self) -> Result<Box<dyn Unit>, ActorProcessingErr> {
+        let unit = built(&self.hosted.factory, &self.hosted.next_context());
+        let built = match unit {
+            Ok(unit) => {
+                self.slot.lock().phase = Phase::Idle;
+                Ok(unit)
+            }
+            Err(why) => {
+                let failure = TurnFailure::Start { why };
+                self.hosted.failed(failure.to_string());
+                self.slot.lock().exit = Some(Exit::Start);
+                Err(failure.into())
+            }
+        };
+        self.slot.started.notify_one();
+        built
+    }
+
+    /// Waits for something to do; `None` when no more work is taken.
+    async fn next_work(&self) -> Option<Work> {
+        let (plant, hosted) = (&self.plant, &self.hosted);
+        let mut taking = hosted.taking.subscribe();
+        let mut pauses = hosted.pause.subscribe();
+        loop {
+            let paused = pauses
+                .borrow_and_update()
+                .clone()
+                .filter(|pause| pause.until > plant.now());
+            let takt = hosted.takt.as_ref().filter(|_| self.has_takt && paused.is_none());
+            let takt_at = takt.map(|takt| takt.lock().takt.runs_at());
+            tokio::select! {
+                biased;
+                // The senders live in `hosted`, which this worker keeps: neither channel can close.
+                _ = taking.wait_for(|taking| !taking) => return None,
+                _ = pauses.changed() => {}
+                () = plant.clock().sleep_until(paused.as_ref().map_or(Moment::EPOCH, |p| p.until)), if paused.is_some() => {
+                    plant.changed();
+                }
+                () = plant.clock().sleep_until(takt_at.unwrap_or(Moment::EPOCH)), if takt_at.is_some() => {
+                    return takt.map(|takt| Work::Takt(takt.lock().takt.due()));
+                }
+                leased = plant.mailboxes.lease(&hosted.name, Lessee::Process), if hosted.has_mailbox && paused.is_none() => {
+                    match leased {
+                        Ok(delivery) => return Some(Work::Message(Box::new(delivery))),
+                        Err(MailboxError::Closed) => return None,
+                        Err(error) => self.rest(&error),
+                    }
+                }
+            }
+        }
+    }
+
+    async fn message_turn(&self, unit: &mut dyn Unit, delivery: Delivery) -> Result<(), ActorProcessingErr> {
+        let (in_hand, envelope) = InHand::of(delivery);
+        let message = envelope.message.clone();
+        let deadline = Deadline::new(self.plant.now(), self.hosted.deadline_of(message.intent()));
+        {
+            let mut slot = self.slot.lock();
+            slot.phase = Phase::Running(Arc::clone(&deadline));
+            slot.in_hand = Some(in_hand);
+        }
+        let attempt = self
+            .slot
+            .lock()
+            .in_hand
+            .as_ref()
+            .map_or(1, |in_hand| in_hand.attempt);
+        let mut turn = self.turn(Occasion::Message { envelope, attempt }, &deadline);
+        let run = async {
+            match unit.handle(&Body::of(&message), &mut turn) {
+                Ok(handled) => handled.await,
+                // Its bytes are kept, for when the actor can read them again.
+                Err(error) => Err(Fault::Reject(Reason::from(crate::actor::chain(&error)))),
+            }
+        };
+        let ended = self.run(run, &deadline).await;
+
+        let Some(in_hand) = self.end_turn() else {
+            return Err("the turn ended after it was given up".into());
+        };
+        let key = turn.key().to_owned();
+        match ended {
+            Ok(done) => {
+                let (emits, read) = turn.into_parts();
+                let done = mailbox::Done {
+                    outcome: done.outcome().to_owned(),
+                    emits,
+                    read,
+                };
+                self.ack(&in_hand, done).await;
+                self.succeeded();
+                Ok(())
+            }
+            Err(failure) => {
+                self.note(&key, &failure);
+                let exit = in_hand.exit();
+                self.nack(&in_hand, &failure).await;
+                self.after(failure, exit)
+            }
+        }
+    }
+
+    async fn takt_turn(&self, unit: &mut dyn Unit, due: Moment) -> Result<(), ActorProcessingErr> {
+        let Some(takt) = &self.hosted.takt else {
+            return Ok(());
+        };
+        let deadline = Deadline::new(self.plant.now(), self.hosted.spec.deadline);
+        {
+            let mut takt = takt.lock();
+            takt.running = true;
+            takt.tried += 1;
+        }
+        self.slot.lock().phase = Phase::Running(Arc::clone(&deadline));
+        let mut turn = self.turn(Occasion::Takt { due: due.into() }, &deadline);
+        let run = async { unit.takt(&mut turn).await };
+        let mut ended = self.run(run, &deadline).await;
+        self.end_turn();
+
+        let key = turn.key().to_owned();
+        if ended.is_ok() {
+            let (emits, _) = turn.into_parts();
+            if let Err(error) = self.append(emits).await {
+                let until = self.plant.now().after(STORE_REST);
+                ended = Err(TurnFailure::Fault(Fault::wait(
+                    until,
+                    crate::actor::chain(&error),
+                )));
+            }
+        }
+        let now = self.plant.now();
+        let after = match ended {
+            Ok(done) => {
+                self.succeeded();
+                let mut takt = takt.lock();
+                takt.takt.ended(now, Ok(done.outcome().to_owned()));
+                takt.failure = None;
+                Ok(())
+            }
+            Err(failure) => {
+                self.note(&key, &failure);
+                let failure = Arc::new(failure);
+                {
+                    let mut takt = takt.lock();
+                    let text = failure.to_string();
+                    match &*failure {
+                        TurnFailure::Fault(Fault::Wait { until, .. }) => takt.takt.again(now, *until, text),
+                        TurnFailure::Fault(Fault::Retry(Reason {
+                            after: Some(after), ..
+                        })) => {
+                            takt.takt.again(now, now.after(*after), text);
+                        }
+                        _ => takt.takt.ended(now, Err(text)),
+                    }
+                    takt.failure = Some(Arc::clone(&failure));
+                }
+                self.after_shared(&failure, Exit::FirstDelivery)
+            }
+        };
+        takt.lock().running = false;
+        self.plant.changed();
+        after
+    }
+
+    fn turn(&self, occasion: Occasion, deadline: &Arc<Deadline>) -> Turn {
+        Turn::new(
+            self.hosted.name.clone(),
+            occasion,
+            self.plant.surroundings.clone(),
+            Box::new(self.plant.effects.clone()),
+            Arc::clone(deadline),
+        )
+    }
+
+    /// Runs a handler to its end, its panic or its deadline.
+    async fn run(
+        &self,
+        handler: impl Future<Output = Result<Done, Fault>>,
+        deadline: &Deadline,
+    ) -> Result<Done, TurnFailure> {
+        tokio::select! {
+            biased;
+            ended = caught(handler) => match ended {
+                Ok(Ok(done)) => Ok(done),
+                Ok(Err(fault)) => Err(TurnFailure::Fault(fault)),
+                Err(text) => Err(TurnFailure::Panicked { text }),
+            },
+            () = deadline.missed(self.plant.clock().as_ref()) => Err(TurnFailure::Deadline { after: deadline.each() }),
+        }
+    }
+
+    /// The handler is over; what was in hand is taken out of the slot, unless the supervisor was there first.
+    fn end_turn(&self) -> Option<InHand> {
+        let mut slot = self.slot.lock();
+        slot.phase = Phase::Settling;
+        slot.in_hand.take()
+    }
+
+    fn succeeded(&self) {
+        let mut slot = self.slot.lock();
+        slot.succeeded = true;
+        slot.phase = Phase::Idle;
+    }
+
+    fn note(&self, key: &str, failure: &TurnFailure) {
+        tracing::warn!(turn = key, "the turn failed: {failure}");
+        self.hosted.failed(failure.to_string());
+        self.plant.changed();
+    }
+
+    fn after(&self, failure: TurnFailure, exit: Exit) -> Result<(), ActorProcessingErr> {
+        self.after_shared(&Arc::new(failure), exit)
+    }
+
+    /// What a failed turn means for the actor: it goes on, it pauses, or it ends and is built anew.
+    fn after_shared(&self, failure: &Arc<TurnFailure>, exit: Exit) -> Result<(), ActorProcessingErr> {
+        match &**failure {
+            TurnFailure::Fault(Fault::Wait { until, why }) => {
+                self.pause(*until, why.to_string());
+            }
+            TurnFailure::Fault(Fault::Retry(_) | Fault::Reject(_)) => {}
+            TurnFailure::Fault(Fault::Crash(_))
+            | TurnFailure::Panicked { .. }
+            | TurnFailure::Deadline { .. }
+            | TurnFailure::Start { .. }
+            | TurnFailure::Killed => {
+                self.slot.lock().exit = Some(exit);
+                return Err(failure.to_string().into());
+            }
+        }
+        self.slot.lock().phase = Phase::Idle;
+        Ok(())
+    }
+
+    fn pause(&self, until: Moment, why: String) {
+        self.hosted.pause.send_replace(Some(Pause { until, why }));
+        self.plant.changed();
+    }
+
+    fn rest(&self, error: &MailboxError) {
+        let text = crate::actor::chain(error);
+        tracing::error!(actor = %self.hosted.name, "the mailbox does not answer: {text}");
+        self.hosted.failed(text.clone());
+        self.pause(self.plant.now().after(STORE_REST), text);
+    }
+
+    async fn ack(&self, in_hand: &InHand, done: mailbox::Done) {
+        let claim = claim(in_hand);
+        self.settle(
+            in_hand,
+            Command::Ack {
+                of: in_hand.of.clone(),
+                claim,
+                by: AckedBy::Actor,
+                done,
+            },
+        )
+        .await;
+    }
+
+    async fn nack(&self, in_hand: &InHand, failure: &TurnFailure) {
+        let nack = nack(failure);
+        self.settle(
+            in_hand,
+            Command::Nack {
+                of: in_hand.of.clone(),
+                claim: claim(in_hand),
+                nack,
+            },
+        )
+        .await;
+    }
+
+    /// Has something written about the message in hand. A mailbox that cannot write is asked again until it can,
+    /// or until the host ends: the next incarnation then finds the message unread.
+    async fn settle(&self, in_hand: &InHand, command: Command) {
+        let mut taking = self.hosted.taking.subscribe();
+        loop {
+            match self.plant.mailboxes.command(command.clone()).await {
+                Ok(_) => return,
+                Err(error @ (MailboxError::Store(_) | MailboxError::Contended { .. })) => self.rest(&error),
+                Err(error) => {
+                    let text = crate::actor::chain(&error);
+                    tracing::warn!(actor = %in_hand.of, msg_id = %in_hand.msg_id, "not acknowledged: {text}");
+                    return;
+                }
+            }
+            let rested = self.plant.now().after(STORE_REST);
+            tokio::select! {
+                () = self.plant.clock().sleep_until(rested) => {}
+                _ = taking.wait_for(|taking| !taking) => return,
+            }
+        }
+    }
+
+    async fn append(&self, emits: Vec<mailbox::Draft>) -> Result<(), MailboxError> {
+        if emits.is_empty() {
+            return Ok(());
+        }
+        self.plant.mailboxes.append(emits).await.map(drop)
+    }
+}
+
+pub(crate) fn claim(in_hand: &InHand) -> Claim {
+    Claim::Lease {
+        seq: in_hand.seq,
+        lease: in_hand.lease,
+    }
+}
+
+/// What a failure means for the message.
+pub(crate) fn nack(failure: &TurnFailure) -> Nack {
+    let reason = failure.to_string();
+    match failure {
+        TurnFailure::Fault(Fault::Reject(_)) => Nack::Reject { reason },
+        TurnFailure::Fault(Fault::Wait { until, .. }) => Nack::HandBack {
+            reason,
+            until: Some(*until),
+        },
+        TurnFailure::Fault(Fault::Retry(why)) => Nack::Failed {
+            reason,
+            retry_after: why.after,
+            kind: failure.kind(),
+        },
+        TurnFailure::Fault(Fault::Crash(_))
+        | TurnFailure::Panicked { .. }
+        | TurnFailure::Deadline { .. }
+        | TurnFailure::Start { .. }
+        | TurnFailure::Killed => Nack::Failed {
+            reason,
+            retry_after: None,
+            kind: failure.kind(),
+        },
+    }
+}

@@ -1,0 +1,528 @@
+//! Who consumes what: every declared actor, hosted here or not.
+
+use std::any::TypeId;
+use std::collections::BTreeMap;
+
+use mailbox::{Draft, HEADER_FIELDS, MailboxName, NameError};
+use schemars::Schema;
+use serde_json::Value;
+
+use crate::message::{About, Body, DecodeError, IntentDeclaration};
+use crate::{Actor, Message};
+
+/// How deep a schema is searched for its properties: more than any payload has, less than a loop of references.
+const SCHEMA_DEPTH: usize = 16;
+
+/// Every declared actor with the intents that it consumes (contract, section 3, "Routing is by declared intent").
+///
+/// ```
+/// # use runtime::{Registry, Routed};
+/// let mut registry = Registry::new();
+/// registry.external("notes".parse()?, ["remember"])?;
+/// assert_eq!(registry.route("remember"), Routed::To(vec!["notes".parse()?]));
+/// assert_eq!(registry.route("forget"), Routed::Nobody);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Registry {
+    actors: BTreeMap<MailboxName, Declaration>,
+}
+
+#[derive(Debug)]
+enum Declaration {
+    Typed {
+        actor: TypeId,
+        intents: Vec<(IntentDeclaration, Schema)>,
+    },
+    External {
+        intents: Vec<String>,
+    },
+}
+
+/// Where a message of an intent goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Routed {
+    /// To each actor that declares the intent, by name.
+    To(Vec<MailboxName>),
+    /// Nobody declares the intent: to the dead-letter mailbox.
+    Nobody,
+}
+
+impl Routed {
+    /// The mailboxes that get a copy; the dead-letter mailbox where nobody declares the intent.
+    pub fn mailboxes(self) -> Vec<MailboxName> {
+        match self {
+            Self::To(actors) => actors,
+            Self::Nobody => vec![MailboxName::dead_letter()],
+        }
+    }
+}
+
+impl Registry {
+    /// A registry in which nobody is declared.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Declares an actor that is a Rust type. Declaring the same type again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// When the name is none or is taken, an intent is declared twice, or a payload cannot stand beside the
+    /// header.
+    pub fn declare<A: Actor>(&mut self) -> Result<&mut Self, RegistryError> {
+        let name: MailboxName = A::NAME.parse()?;
+        let known = self.actors.get(&name);
+        if matches!(known, Some(Declaration::Typed { actor, .. }) if *actor == TypeId::of::<A>()) {
+            return Ok(self);
+        }
+        let intents: Vec<_> = A::Message::intents()
+            .into_iter()
+            .map(|intent| (intent, intent.schema()))
+            .collect();
+        let verbs = intents
+            .iter()
+            .flat_map(|(intent, _)| [&[intent.name()], intent.aliases()].concat());
+        refuse_repeats(&name, verbs)?;
+        for (intent, schema) in &intents {
+            refuse_shadowing(&name, intent.name(), schema)?;
+        }
+        self.insert(
+            name,
+            Declaration::Typed {
+                actor: TypeId::of::<A>(),
+                intents,
+            },
+        )
+    }
+
+    /// Declares an actor that lives elsewhere (a script, a person, another process) by the intents that it
+    /// consumes. What their payloads are is not checked.
+    ///
+    /// # Errors
+    ///
+    /// When the name is taken, or an intent is declared twice.
+    pub fn external<I: Into<String>>(
+        &mut self,
+        name: MailboxName,
+        intents: impl IntoIterator<Item = I>,
+    ) -> Result<&mut Self, RegistryError> {
+        let intents: Vec<String> = intents.into_iter().map(Into::into).collect();
+        refuse_repeats(&name, intents.iter().map(String::as_str))?;
+        self.insert(name, Declaration::External { intents })
+    }
+
+    fn insert(&mut self, name: MailboxName, declaration: Declaration) -> Result<&mut Self, RegistryError> {
+        if name == MailboxName::dead_letter() || self.actors.contains_key(&name) {
+            return Err(RegistryError::Taken { actor: name });
+        }
+        self.actors.insert(name, declaration);
+        Ok(self)
+    }
+
+    /// Every declared actor, by name.
+    pub fn actors(&self) -> impl Iterator<Item = &MailboxName> {
+        self.actors.keys()
+    }
+
+    /// The intents that an actor consumes, in the order of its declaration; `None` for an actor that is not
+    /// declared.
+    pub fn intents(&self, actor: &MailboxName) -> Option<Vec<&str>> {
+        Some(match self.actors.get(actor)? {
+            Declaration::Typed { intents, .. } => intents.iter().map(|(intent, _)| intent.name()).collect(),
+            Declaration::External { intents } => intents.iter().map(String::as_str).collect(),
+        })
+    }
+
+    /// Whether an actor is a Rust type, rather than one that lives elsewhere.
+    pub fn is_typed(&self, actor: &MailboxName) -> bool {
+        matches!(self.actors.get(actor), Some(Declaration::Typed { .. }))
+    }
+
+    /// The mailboxes that declared actors need. An actor that consumes nothing (it has only a takt) has none.
+    pub fn mailboxes(&self) -> impl Iterator<Item = &MailboxName> {
+        self.actors
+            .keys()
+            .filter(|name| self.intents(name).is_some_and(|intents| !intents.is_empty()))
+    }
+
+    /// The JSON Schema of an intent's payload, where the actor is a Rust type that declares it.
+    pub fn schema(&self, actor: &MailboxName, intent: &str) -> Option<&Schema> {
+        match self.actors.get(actor)? {
+            Declaration::Typed { intents, .. } => intents
+                .iter()
+                .find(|(declared, _)| declared.answers_to(intent))
+                .map(|(_, schema)| schema),
+            Declaration::External { .. } => None,
+        }
+    }
+
+    /// Who gets a message of this intent.
+    pub fn route(&self, intent: &str) -> Routed {
+        let declare = |declaration: &Declaration| match declaration {
+            Declaration::Typed { intents, .. } => {
+                intents.iter().any(|(declared, _)| declared.answers_to(intent))
+            }
+            Declaration::External { intents } => intents.iter().any(|declared| declared == intent),
+        };
+        let actors: Vec<_> = self
+            .actors
+            .iter()
+            .filter(|(_, d)| declare(d))
+            .map(|(name, _)| name.clone())
+            .collect();
+        if actors.is_empty() {
+            Routed::Nobody
+        } else {
+            Routed::To(actors)
+        }
+    }
+
+    /// What a raw message to an actor is about. Nothing is known of a message to an actor that lives elsewhere.
+    ///
+    /// # Errors
+    ///
+    /// When the actor is not declared, does not declare the intent, or the payload is not the intent's.
+    pub fn describe(&self, actor: &MailboxName, message: &mailbox::Message) -> Result<About, Refused> {
+        let declaration = self
+            .actors
+            .get(actor)
+            .ok_or_else(|| Refused::NoSuchActor { actor: actor.clone() })?;
+        let undeclared = || Refused::Undeclared {
+            actor: actor.clone(),
+            intent: message.intent().to_owned(),
+            declared: self.intents(actor).unwrap_or_default().join(", "),
+        };
+        match declaration {
+            Declaration::Typed { intents, .. } => {
+                let (intent, _) = intents
+                    .iter()
+                    .find(|(intent, _)| intent.answers_to(message.intent()))
+                    .ok_or_else(undeclared)?;
+                intent
+                    .about(&Body::of(message))
+                    .map_err(|source| Refused::Payload {
+                        actor: actor.clone(),
+                        source,
+                    })
+            }
+            Declaration::External { intents } => match intents.iter().any(|name| name == message.intent()) {
+                true => Ok(About::default()),
+                false => Err(undeclared()),
+            },
+        }
+    }
+
+    /// Takes a message from outside the program for an actor's mailbox.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Registry::describe`].
+    pub fn accept(&self, actor: &MailboxName, message: mailbox::Message) -> Result<Draft, Refused> {
+        let About { subject, evidence } = self.describe(actor, &message)?;
+        Ok(Draft {
+            subject,
+            evidence,
+            ..Draft::new(actor.clone(), message)
+        })
+    }
+}
+
+fn refuse_repeats<'v>(
+    actor: &MailboxName,
+    verbs: impl IntoIterator<Item = &'v str>,
+) -> Result<(), RegistryError> {
+    let mut seen = std::collections::BTreeSet::new();
+    match verbs.into_iter().find(|verb| !seen.insert(*verb)) {
+        Some(verb) => Err(RegistryError::Twice {
+            actor: actor.clone(),
+            intent: verb.to_owned(),
+        }),
+        None => Ok(()),
+    }
+}
+
+fn refuse_shadowing(actor: &MailboxName, intent: &'static str, schema: &Schema) -> Result<(), RegistryError> {
+    let root = schema.as_value();
+    if root.get("type").is_some_and(|kind| kind != "object") {
+        return Err(RegistryError::NotAnObject {
+            actor: actor.clone(),
+            intent,
+        });
+    }
+    match HEADER_FIELDS
+        .into_iter()
+        .find(|field| has_property(root, root, field, SCHEMA_DEPTH))
+    {
+        Some(field) => Err(RegistryError::Shadows {
+            actor: actor.clone(),
+            intent,
+            field,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Whether an object of this schema can have the property at its top level.
+fn has_property(root: &Value, schema: &Value, name: &str, depth: usize) -> bool {
+    let Some(depth) = depth.checked_sub(1) else {
+        return false;
+    };
+    let here = schema
+        .get("properties")
+        .is_some_and(|properties| properties.get(name).is_some());
+    let referred = schema
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|reference| root.pointer(reference.strip_prefix('#')?))
+        .is_some_and(|target| has_property(root, target, name, depth));
+    let combined = ["allOf", "anyOf", "oneOf"]
+        .iter()
+        .filter_map(|of| schema.get(of)?.as_array())
+        .flatten()
+        .any(|part| has_property(root, part, name, depth));
+    here || referred || combined
+}
+
+/// Why an actor cannot be declared. It is found when the program starts.
+#[derive(Debug, thiserror::Error)]
+pub enum RegistryError {
+    /// The actor's name is no mailbox name.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// The name belongs to another actor, or to the dead-letter mailbox.
+    #[error("the name {actor} is taken")]
+    Taken {
+        /// The name.
+        actor: MailboxName,
+    },
+    /// Two intents of the actor, or one and an alias, have one name.
+    #[error("{actor} declares the intent {intent:?} twice")]
+    Twice {
+        /// The actor.
+        actor: MailboxName,
+        /// The name.
+        intent: String,
+    },
+    /// The payload has a field that is named like a header field.
+    #[error("the payload of {intent:?} ({actor}) has a field {field:?}, which is the header's")]
+    Shadows {
+        /// The actor.
+        actor: MailboxName,
+        /// The intent.
+        intent: &'static str,
+        /// The field.
+        field: &'static str,
+    },
+    /// The payload is not a JSON object.
+    #[error("the payload of {intent:?} ({actor}) is not a JSON object")]
+    NotAnObject {
+        /// The actor.
+        actor: MailboxName,
+        /// The intent.
+        intent: &'static str,
+    },
+}
+
+/// Why a message from outside was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// Nobody of that name is declared.
+    #[error("there is no actor {actor}")]
+    NoSuchActor {
+        /// The name.
+        actor: MailboxName,
+    },
+    /// The actor does not consume the intent.
+    #[error("{actor} does not declare the intent {intent:?}; it declares {declared}")]
+    Undeclared {
+        /// The actor.
+        actor: MailboxName,
+        /// The message's intent.
+        intent: String,
+        /// What it consumes, with commas between.
+        declared: String,
+    },
+    /// The payload is not the intent's.
+    #[error("{actor} cannot read the message")]
+    Payload {
+        /// The actor.
+        actor: MailboxName,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::actor::chain;
+    use crate::{Done, Fault, Intent, Turn, message};
+
+    /// Declares an actor of one intent, or of two.
+    macro_rules! actor {
+        ($actor:ident, $name:literal, $message:ident { $($payload:ident),* }) => {
+            message! {
+                #[expect(dead_code, reason = "these actors are declared, and handle nothing")]
+                enum $message { $($payload($payload)),* }
+            }
+            struct $actor;
+            impl Actor for $actor {
+                const NAME: &'static str = $name;
+                type Message = $message;
+                async fn handle(&mut self, _: $message, _: &mut Turn) -> Result<Done, Fault> {
+                    Ok(Done::new("done"))
+                }
+            }
+        };
+    }
+    macro_rules! intent {
+        ($payload:ident, $name:literal, $aliases:expr) => {
+            impl Intent for $payload {
+                const NAME: &'static str = $name;
+                const ALIASES: &'static [&'static str] = $aliases;
+            }
+        };
+    }
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Test {
+        repo: String,
+    }
+    impl Intent for Test {
+        const NAME: &'static str = "test";
+        const ALIASES: &'static [&'static str] = &["check"];
+        fn subject(&self) -> Option<mailbox::Subject> {
+            self.repo.parse().ok()
+        }
+    }
+    actor!(Tester, "tester", TesterMessage { Test });
+    actor!(Auditor, "auditor", AuditorMessage { Test });
+    actor!(Impostor, "tester", ImpostorMessage { Test });
+    actor!(Doubled, "doubled", DoubledMessage { Test, Check });
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Check {}
+    intent!(Check, "check", &[]);
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Plain {
+        #[serde(rename = "msg_id")]
+        number: u8,
+    }
+    intent!(Plain, "plain", &[]);
+    actor!(Shadowing, "shadowing", ShadowingMessage { Plain });
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(untagged)]
+    enum Either {
+        One { a: u8 },
+        Other { from: String },
+    }
+    intent!(Either, "either", &[]);
+    actor!(ShadowingDeep, "deep", DeepMessage { Either });
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Text(String);
+    intent!(Text, "text", &[]);
+    actor!(NoObject, "text", NoObjectMessage { Text });
+
+    fn name(text: &str) -> MailboxName {
+        text.parse().unwrap()
+    }
+
+    fn declared() -> Registry {
+        let mut registry = Registry::new();
+        registry
+            .declare::<Tester>()
+            .unwrap()
+            .declare::<Auditor>()
+            .unwrap();
+        registry.external(name("notes"), ["remember"]).unwrap();
+        registry
+    }
+
+    fn raw(intent: &str, payload: &str) -> mailbox::Message {
+        let line = format!(
+            r#"{{"ts":"2026-05-14T17:45:00Z","from":"t","intent":"{intent}","msg_id":"m"{payload}}}"#
+        );
+        mailbox::Message::parse(line.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn an_intent_goes_to_everyone_who_declares_it() {
+        let registry = declared();
+        let check = |intent: &str, to: Routed| assert_eq!(registry.route(intent), to, "{intent}");
+        check("test", Routed::To(vec![name("auditor"), name("tester")]));
+        check("check", Routed::To(vec![name("auditor"), name("tester")]));
+        check("remember", Routed::To(vec![name("notes")]));
+        check("sing", Routed::Nobody);
+        assert_eq!(registry.route("sing").mailboxes(), [MailboxName::dead_letter()]);
+    }
+
+    #[test]
+    fn a_wrong_declaration_is_refused_at_the_start() {
+        fn check<A: Actor>(text: &str) {
+            let refused = declared().declare::<A>().map(drop).unwrap_err();
+            assert_eq!(refused.to_string(), text);
+        }
+        check::<Impostor>("the name tester is taken");
+        check::<Doubled>(r#"doubled declares the intent "check" twice"#);
+        check::<Shadowing>(
+            r#"the payload of "plain" (shadowing) has a field "msg_id", which is the header's"#,
+        );
+        check::<ShadowingDeep>(r#"the payload of "either" (deep) has a field "from", which is the header's"#);
+        check::<NoObject>(r#"the payload of "text" (text) is not a JSON object"#);
+        assert!(
+            declared().declare::<Tester>().is_ok(),
+            "the same type again changes nothing"
+        );
+        assert!(declared().external(MailboxName::dead_letter(), ["x"]).is_err());
+    }
+
+    #[test]
+    fn a_raw_message_is_taken_with_what_its_intent_says_of_it() {
+        let draft = declared()
+            .accept(&name("tester"), raw("check", r#","repo":"o/r""#))
+            .unwrap();
+        assert_eq!(draft.subject.unwrap().as_str(), "o/r");
+        let draft = declared()
+            .accept(&name("notes"), raw("remember", r#","anything":1"#))
+            .unwrap();
+        assert_eq!((draft.to, draft.subject), (name("notes"), None));
+    }
+
+    #[test]
+    fn what_the_actor_does_not_consume_is_refused_by_name() {
+        let check = |actor: &str, message, text: &str| {
+            assert_eq!(
+                chain(&declared().accept(&name(actor), message).unwrap_err()),
+                text
+            );
+        };
+        check("nobody", raw("test", ""), "there is no actor nobody");
+        check(
+            "tester",
+            raw("sing", ""),
+            r#"tester does not declare the intent "sing"; it declares test"#,
+        );
+        check(
+            "notes",
+            raw("test", ""),
+            r#"notes does not declare the intent "test"; it declares remember"#,
+        );
+        check(
+            "tester",
+            raw("test", r#","repo":7"#),
+            r#"tester cannot read the message: the payload is none of "test": invalid type: integer `7`, expected a string at line 1 column 9"#,
+        );
+    }
+
+    #[test]
+    fn schemas_are_kept_by_intent() {
+        let registry = declared();
+        let schema = registry.schema(&name("tester"), "check").unwrap();
+        assert_eq!(schema.as_value()["properties"]["repo"]["type"], "string");
+        assert!(registry.schema(&name("notes"), "remember").is_none());
+    }
+}
