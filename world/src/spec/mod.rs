@@ -1,19 +1,23 @@
 //! What a test says of a world: specs with everything plausible by default, so that only what matters
 //! needs a word.
 
-pub(crate) use check::Checked;
-pub(crate) use pull::{event_node, pull_commit};
-pub(crate) use talk::On;
-
 mod check;
+mod closes;
+mod commit;
+mod install;
 mod pull;
 mod repo;
 mod talk;
 mod when;
 
+pub(crate) use check::Checked;
 pub use check::{CheckSpec, SuiteSpec};
-pub use pull::{ClosesSpec, CommitSpec, PullSpec};
+pub use closes::ClosesSpec;
+pub use commit::CommitSpec;
+pub(crate) use install::{event_node, pull_commit};
+pub use pull::PullSpec;
 pub use repo::{RepoSpec, WorldBuilder};
+pub(crate) use talk::On;
 pub use talk::{Association, CommentSpec, ReviewSpec, ThreadSpec, Who};
 pub use when::{IntoWhen, When, days_ago, hours_ago, hours_ahead, minutes_ago};
 

@@ -442,7 +442,7 @@ fn refusals_read_as_githubs() {
         unknown["message"].as_str().unwrap().contains("nonsense"),
         "{unknown}"
     );
-    assert_eq!(unknown["locations"], json!([{ "line": 1, "column": 48 }]));
+    assert_eq!(unknown["locations"], json!([{ "line": 1, "column": 44 }]));
     assert_eq!(data, None);
     let (broken, _) = error("{ repository(");
     assert!(broken["message"].is_string());
