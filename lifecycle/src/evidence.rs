@@ -1,14 +1,17 @@
 //! What one classification looks at, gathered once.
 
+use std::collections::BTreeMap;
+
 use chrono::TimeDelta;
+use pulls::Login;
 use pulls::asked::{self, Asked};
 use pulls::checks::{self, ChecksVerdict};
-use pulls::facts::{PullFacts, Time};
+use pulls::facts::{PullFacts, ReviewState, Time};
 use pulls::question::{self, Question};
 use pulls::superseded::{self, Superseded};
 use pulls::threads;
 
-use crate::bucket::Settings;
+use crate::classify::Settings;
 use crate::hints::Hints;
 
 /// The answers to every question that a rule asks.
@@ -41,5 +44,29 @@ impl<'a> Evidence<'a> {
             gate_age: hints.gate.attested_at.map(since),
             quiet_for: since(pull.updated_at),
         }
+    }
+
+    /// The reviewer whose latest word of weight requests changes, the newest of several, with its page.
+    pub fn changes_requested_by(&self) -> Option<(Login, String)> {
+        let weighty = |state: &ReviewState| {
+            matches!(
+                state,
+                ReviewState::Approved | ReviewState::ChangesRequested | ReviewState::Dismissed
+            )
+        };
+        let mut latest = BTreeMap::new();
+        for review in self.pull.reviews.iter().filter(|review| weighty(&review.state)) {
+            let (Some(author), Some(at)) = (&review.author, review.submitted_at) else {
+                continue;
+            };
+            let said = (at, review.state == ReviewState::ChangesRequested, &review.url);
+            let place = latest.entry(&author.login).or_insert(said);
+            *place = (*place).max(said);
+        }
+        latest
+            .into_iter()
+            .filter(|(_, (_, requests, _))| *requests)
+            .max_by_key(|(login, (at, _, url))| (*at, *login, *url))
+            .map(|(login, (_, _, url))| (login.clone(), url.clone()))
     }
 }

@@ -26,16 +26,18 @@
 //! ```
 
 mod bucket;
+mod classify;
 mod evidence;
 mod hints;
 pub mod msg_id;
 mod routes;
+mod rules;
 mod signals;
 mod snapshot;
 
-pub use bucket::{
-    BEHIND_LIMIT, Bucket, GATE_MAX_AGE, Outcome, RuleCheck, RuleId, Settings, Verdict, classify, rules,
-};
+pub use bucket::{Bucket, RuleId};
+pub use classify::{Outcome, Settings, Verdict, classify};
 pub use hints::{DripQueue, GateFile, GateHint, Hints, Malformed, QueueEntry, Why};
+pub use rules::{BEHIND_LIMIT, GATE_MAX_AGE, RuleCheck, rules};
 pub use signals::{Hours, MAX_NAMED_CHECKS, Signals};
 pub use snapshot::{Row, SkippedRow, Snapshot};

@@ -92,6 +92,8 @@ pub struct Signals {
     pub skipped: u64,
     /// Whether workflows wait for a maintainer's approval (field case B013).
     pub awaiting_approval: bool,
+    /// Whether the repository is archived.
+    pub archived: bool,
     /// Whether it is a draft.
     pub draft: bool,
     /// GitHub's word for the merge button, `BEHIND` among them (field case B039).
@@ -133,6 +135,7 @@ impl Signals {
                 .filter(|check| check.standing == pulls::checks::Standing::Skipped)
                 .count() as u64,
             awaiting_approval: checks.awaiting_approval().next().is_some(),
+            archived: pull.is_archived,
             draft: pull.is_draft,
             merge_state: pull.merge_state.clone(),
             merge_queue_position: pull.merge_queue_position,

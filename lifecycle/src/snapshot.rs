@@ -10,7 +10,8 @@ use pulls::{PrNumber, PrRef, RepoName, escape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::bucket::{Bucket, RuleId, Verdict};
+use crate::bucket::{Bucket, RuleId};
+use crate::classify::Verdict;
 use crate::signals::Signals;
 
 /// One classified pull request, as `--json` prints it and `pr-state.jsonl` keeps it.

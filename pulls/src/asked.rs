@@ -9,6 +9,7 @@
 //! changes are requested); hearing one that was never made proposes to throw work away.
 
 mod grammar;
+mod phrases;
 mod sentences;
 #[cfg(test)]
 mod tests;

@@ -45,14 +45,21 @@ pub fn lines(text: &str) -> String {
     out
 }
 
+fn is_joiner(c: char) -> bool {
+    matches!(c, '\u{200C}' | '\u{200D}')
+}
+
 fn push_shown(out: &mut String, text: &str) {
+    let mut before = ' ';
     for c in text.chars() {
-        // A zero-width joiner within an emoji is harmless, but one that hides is not; none is needed.
-        if acts(c) {
+        // Emoji and several scripts are written with joiners; elsewhere they only hide.
+        let joins = is_joiner(c) && !before.is_ascii() && !acts(before);
+        if acts(c) && !joins {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);
         }
+        before = c;
     }
 }
 
@@ -147,7 +154,8 @@ mod tests {
         assert_eq!(line("safe \u{202E}evil"), "safe \\u{202e}evil");
         assert_eq!(line("c1 \u{9b}31m"), "c1 \\u{9b}31m");
         assert_eq!(line("  a \t b\n\nc  "), "a b c");
-        assert_eq!(line("naïve – 中文 🎉"), "naïve – 中文 🎉");
+        assert_eq!(line("naïve – 中文 🎉 👨‍👩‍👧"), "naïve – 中文 🎉 👨‍👩‍👧");
+        assert_eq!(line("a\u{200D}b"), "a\\u{200d}b");
         assert_eq!(lines("a\r\n\tb\u{8}"), "a\n    b\\u{8}");
     }
 
@@ -199,8 +207,8 @@ mod tests {
 
         #[test]
         fn nothing_acts_on_a_terminal(text in "\\PC*|.*") {
-            prop_assert!(line(&text).chars().all(|c| !acts(c)));
-            prop_assert!(lines(&text).chars().all(|c| c == '\n' || !acts(c)));
+            prop_assert!(line(&text).chars().all(|c| !acts(c) || is_joiner(c)));
+            prop_assert!(lines(&text).chars().all(|c| c == '\n' || !acts(c) || is_joiner(c)));
         }
 
         #[test]

@@ -364,3 +364,125 @@ impl Ord for Login {
         self.0.to_ascii_lowercase().cmp(&other.0.to_ascii_lowercase())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::{BTreeSet, HashSet};
+
+    #[test]
+    fn b082_repository_names() {
+        for good in [
+            "o/r",
+            "a-b/c",
+            "o/r.js",
+            "o/.github",
+            "o/-r",
+            "o/_",
+            "enterprise_user/r",
+            "o/a..b",
+        ] {
+            assert!(good.parse::<RepoName>().is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "/",
+            "o",
+            "o/",
+            "/r",
+            "o/r/x",
+            "../r",
+            "o/..",
+            "o/.",
+            "./r",
+            "-o/r",
+            "o/r b",
+            "o/r#1",
+            "o/r?x",
+            "o/%2e",
+            "o\\r",
+            "o/r\n",
+            "o/\u{0}",
+            "ö/r",
+            "o/ r",
+            "https://github.com/o/r",
+        ] {
+            assert!(bad.parse::<RepoName>().is_err(), "{bad:?}");
+        }
+        assert!(format!("o/{}", "r".repeat(101)).parse::<RepoName>().is_err());
+        assert!(serde_json::from_str::<RepoName>("\"../x\"").is_err());
+    }
+
+    #[test]
+    fn b108_names_are_folded_for_case() {
+        let (a, b): (RepoName, RepoName) = ("A-b/C".parse().unwrap(), "a-B/c".parse().unwrap());
+        assert_eq!(a, b);
+        assert_eq!(a.cmp(&b), std::cmp::Ordering::Equal);
+        assert_eq!(HashSet::from([a.clone(), b.clone()]).len(), 1);
+        assert_eq!(BTreeSet::from([a.clone(), b]).len(), 1);
+        assert_eq!(
+            (a.owner(), a.name(), a.to_string()),
+            ("A-b", "C", "A-b/C".to_owned())
+        );
+        let (a, b): (Login, Login) = ("Some-One".parse().unwrap(), "some-one".parse().unwrap());
+        assert_eq!(a, b);
+        assert_eq!(HashSet::from([a, b]).len(), 1);
+    }
+
+    #[test]
+    fn b057_logins_have_one_form() {
+        for form in [
+            "coderabbitai",
+            "coderabbitai[bot]",
+            "@coderabbitai",
+            "@CodeRabbitAI[bot]",
+        ] {
+            assert_eq!(
+                form.parse::<Login>().unwrap(),
+                "coderabbitai".parse().unwrap(),
+                "{form}"
+            );
+        }
+        for bad in ["", "@", "[bot]", "a b", "a/b", "a\n", "../x", "ö"] {
+            assert!(bad.parse::<Login>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn pull_requests_and_their_numbers() {
+        let at: PrRef = "o/r#12".parse().unwrap();
+        assert_eq!((at.number.get(), at.to_string()), (12, "o/r#12".to_owned()));
+        for bad in [
+            "o/r",
+            "o/r#",
+            "o/r#0",
+            "o/r#-1",
+            "o/r#1.5",
+            "o/r#2147483648",
+            "#1",
+            "o#1",
+            "o/r#1#2",
+            "o/r#one",
+        ] {
+            assert!(bad.parse::<PrRef>().is_err(), "{bad:?}");
+        }
+        assert!(serde_json::from_str::<PrNumber>("0").is_err());
+        assert!(serde_json::from_str::<PrNumber>("-1").is_err());
+    }
+
+    #[test]
+    fn commit_ids() {
+        let sha: Sha = "ABCDEF0123456789abcdef0123456789abcdef01".parse().unwrap();
+        assert_eq!((sha.short(), sha.as_str().len()), ("abcdef0", 40));
+        assert!("a".repeat(64).parse::<Sha>().is_ok());
+        for bad in [
+            "",
+            "abc",
+            "--upload-pack=x",
+            "g123456789012345678901234567890123456789",
+        ] {
+            assert!(bad.parse::<Sha>().is_err(), "{bad:?}");
+        }
+        assert!("é".repeat(20).parse::<Sha>().is_err());
+    }
+}

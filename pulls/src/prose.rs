@@ -238,46 +238,48 @@ fn without_urls(text: &str) -> String {
 
 /// How many bytes of the text are a URL that begins right here, if one does.
 fn url_length(text: &str) -> Option<usize> {
-    let end = text
-        .find(|c: char| c.is_whitespace() || matches!(c, '<' | CODE | LINK))
-        .unwrap_or(text.len());
-    let token = &text[..end];
-    let host = token
-        .bytes()
-        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+' | b'_'))
-        .count();
-    let is_url = if token[host..].starts_with("://") {
-        host > 0 && token.len() > host + 3
-    } else if token.len() > 4
-        && token
-            .get(..4)
-            .is_some_and(|start| start.eq_ignore_ascii_case("www."))
-    {
-        true
-    } else {
-        // A host with a dot and a path, as in `github.com/o/r/pull/1?diff=split`.
-        let labels = &token[..host];
-        token[host..].starts_with('/')
-            && labels.rsplit_once('.').is_some_and(|(name, tld)| {
-                !name.is_empty() && tld.len() >= 2 && tld.bytes().all(|b| b.is_ascii_alphabetic())
-            })
-    };
+    let is_host = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+' | b'_');
+    let host = text.bytes().take_while(|b| is_host(*b)).count();
+    let (labels, rest) = text.split_at(host);
+    let is_url = host > 0
+        && (rest.starts_with("://")
+            || labels
+                .get(..4)
+                .is_some_and(|start| start.eq_ignore_ascii_case("www."))
+            || rest.starts_with('/') && is_domain(labels));
     if !is_url {
         return None;
     }
-    let mut url = token;
-    while let Some(last) = url.chars().next_back() {
-        let trailing = matches!(
-            last,
-            '!' | '.' | ',' | ':' | ';' | '*' | '_' | '~' | '\'' | '"' | '”' | '’' | ']' | '|'
-        ) || is_question_mark(last)
-            || last == ')' && url.matches(')').count() > url.matches('(').count();
-        if !trailing {
-            break;
+    let end = text
+        .find(|c: char| c.is_whitespace() || matches!(c, '<' | CODE | LINK))
+        .unwrap_or(text.len());
+    let length = without_trailing_punctuation(&text[..end]).len();
+    // Nothing after the scheme is no URL yet.
+    (length > 0 && !(rest.starts_with("://") && length <= host)).then_some(length)
+}
+
+/// Whether a name has a dot and ends like a domain, as in `github.com/o/r/pull/1?diff=split`.
+fn is_domain(labels: &str) -> bool {
+    labels.rsplit_once('.').is_some_and(|(name, last)| {
+        !name.is_empty() && last.len() >= 2 && last.bytes().all(|b| b.is_ascii_alphabetic())
+    })
+}
+
+/// A URL without what ends its sentence: punctuation, and brackets that it did not open.
+fn without_trailing_punctuation(token: &str) -> &str {
+    let count = |wanted: char| token.chars().filter(|c| *c == wanted).count();
+    let mut unopened = count(')').saturating_sub(count('('));
+    token.trim_end_matches(|c: char| {
+        if c == ')' && unopened > 0 {
+            unopened -= 1;
+            return true;
         }
-        url = &url[..url.len() - last.len_utf8()];
-    }
-    (!url.is_empty()).then_some(url.len())
+        is_question_mark(c)
+            || matches!(
+                c,
+                '!' | '.' | ',' | ':' | ';' | '*' | '_' | '~' | '\'' | '"' | '”' | '’' | ']' | '|'
+            )
+    })
 }
 
 #[cfg(test)]

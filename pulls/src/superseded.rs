@@ -40,3 +40,66 @@ pub fn superseded(pull: &PullFacts) -> Option<Superseded> {
         .filter(|superseded| is_other(&superseded.by))
         .min()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::{self, at};
+
+    #[test]
+    fn b067_only_an_issue_closed_by_another_merged_pull_request() {
+        let merged = Some(at("2026-05-13T09:00:00Z"));
+        let other = |pull: build::PullBuilder| superseded(&pull.build()).map(|by| by.by.to_string());
+        assert_eq!(other(build::pull("o/r", 7)), None);
+        assert_eq!(
+            other(build::pull("o/r", 7).with(|pull| pull.body = "Like #9, `#9`".into())),
+            None
+        );
+        assert_eq!(other(build::pull("o/r", 7).closes(5)), None, "open");
+        assert_eq!(
+            other(build::pull("o/r", 7).closed_by_other(5, 9, merged)),
+            Some("o/r#9".into())
+        );
+        assert_eq!(
+            other(build::pull("o/r", 7).closed_by_other(5, 9, None)),
+            None,
+            "closed without a merge"
+        );
+        assert_eq!(
+            other(build::pull("o/r", 7).closed_by_other(5, 7, merged)),
+            None,
+            "itself"
+        );
+        let reopened = build::pull("o/r", 7)
+            .closed_by_other(5, 9, merged)
+            .with(|pull| pull.closes[0].is_closed = false);
+        assert_eq!(other(reopened), None, "opened again");
+        let by_hand = build::pull("o/r", 7)
+            .closed_by_other(5, 9, merged)
+            .with(|pull| pull.closes[0].closed_by = None);
+        assert_eq!(other(by_hand), None, "closed by a person");
+        let elsewhere = build::pull("o/r", 7)
+            .closed_by_other(5, 7, merged)
+            .with(|pull| pull.closes[0].closed_by.as_mut().unwrap().at.repo = "o/other".parse().unwrap());
+        assert_eq!(
+            other(elsewhere),
+            Some("o/other#7".into()),
+            "one number in two repositories"
+        );
+    }
+
+    #[test]
+    fn of_several_the_first_merged_in_any_order() {
+        let (early, late) = (Some(at("2026-05-01T00:00:00Z")), Some(at("2026-05-09T00:00:00Z")));
+        let one = build::pull("o/r", 7)
+            .closed_by_other(5, 9, late)
+            .closed_by_other(6, 8, early)
+            .build();
+        let two = build::pull("o/r", 7)
+            .closed_by_other(6, 8, early)
+            .closed_by_other(5, 9, late)
+            .build();
+        assert_eq!(superseded(&one), superseded(&two));
+        assert_eq!(superseded(&one).unwrap().by.to_string(), "o/r#8");
+    }
+}

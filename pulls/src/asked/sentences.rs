@@ -63,6 +63,8 @@ pub(super) fn sentences(prose: &str) -> Vec<Sentence> {
 fn without_quotations(block: &str) -> String {
     let mut out = String::with_capacity(block.len());
     let mut rest = block;
+    // A mark that nothing closes is searched for once, not once for each that opens.
+    let mut unclosed = false;
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
         let close: &[char] = match c {
@@ -71,7 +73,12 @@ fn without_quotations(block: &str) -> String {
             '«' => &['»'],
             _ => &[],
         };
-        let end = if close.is_empty() { None } else { after.find(close) };
+        let end = if close.is_empty() || unclosed {
+            None
+        } else {
+            after.find(close)
+        };
+        unclosed |= !close.is_empty() && end.is_none();
         if let Some(end) = end {
             out.push(';');
             let closing = after[end..].chars().next().map_or(0, char::len_utf8);
