@@ -103,7 +103,7 @@ pub enum ReadError {
         sso: bool,
     },
     /// A part of the answer is an error.
-    #[error("{path}: {message}")]
+    #[error("{}{message}", if path.is_empty() { String::new() } else { format!("{path}: ") })]
     Partial {
         /// Where in the answer; empty where GitHub did not say.
         path: String,

@@ -49,6 +49,7 @@
 //! # }
 //! ```
 
+mod allow;
 mod answer;
 mod assembly;
 mod batch;

@@ -8,18 +8,24 @@
 //!   that meets the limit again after that wait ends the reading.
 //! - Whoever is refused, or reaches nobody, stops.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use pulls::PrRef;
 use pulls::facts::{PullFacts, Time};
+use pulls::{PrRef, RepoName};
 
-use crate::answer::{Answer, GraphqlError};
+use crate::answer::Answer;
 use crate::assembly::{Assembly, Want};
-use crate::batch::{self, BATCH, Document, Page};
+use crate::batch::{self, Document, Page};
 use crate::error::{ErrorClass, ReadError};
 use crate::limits::Limits;
 use crate::shape;
+
+mod sizes;
+mod sorted;
+
+pub(crate) use sizes::Sizes;
+use sorted::{Sorted, is_no_comparison, worst};
 
 /// Connections in a row that may fail before nobody is there.
 const MAX_CONNECTS: u32 = 3;
@@ -88,6 +94,8 @@ pub(crate) struct Plan {
     connects_failed: u32,
     singles_failed: u32,
     stopped: Option<ReadError>,
+    /// Of each repository: the most of a batch that was answered, and whether a batch failed.
+    experience: HashMap<RepoName, (usize, bool)>,
 }
 
 /// What a plan came to.
@@ -109,7 +117,7 @@ pub(crate) fn limit_wait(until: Option<Time>, now: Time, limits: &Limits) -> Opt
 
 impl Plan {
     /// Each of `refs` is read once, however often it is named.
-    pub(crate) fn new(refs: &[PrRef], limits: &Limits) -> Self {
+    pub(crate) fn new(refs: &[PrRef], limits: &Limits, sizes: &Sizes) -> Self {
         let mut seen = std::collections::HashSet::new();
         let slots: Vec<Slot> = refs
             .iter()
@@ -120,10 +128,10 @@ impl Plan {
                 has_failed: false,
             })
             .collect();
-        let places: Vec<usize> = (0..slots.len()).collect();
-        let queue = places
-            .chunks(BATCH)
-            .map(|places| Job::new(What::Pulls(places.to_vec())))
+        let batches = sizes.cut(slots.iter().map(|slot| &slot.asked));
+        let queue = batches
+            .into_iter()
+            .map(|places| Job::new(What::Pulls(places)))
             .collect();
         Self {
             limits: limits.clone(),
@@ -138,6 +146,7 @@ impl Plan {
             connects_failed: 0,
             singles_failed: 0,
             stopped: None,
+            experience: HashMap::new(),
         }
     }
 
@@ -217,8 +226,8 @@ impl Plan {
         self.in_flight -= 1;
         match result {
             Ok(answer) => {
-                self.successes += 1;
                 self.connects_failed = 0;
+                self.note(&job, |(answered, _), size| *answered = size.max(*answered));
                 match job.what {
                     What::Pulls(slots) => self.took_pulls(&slots, &answer),
                     What::Pages(pages) => self.took_pages(pages, &answer),
@@ -236,7 +245,10 @@ impl Plan {
                     self.stop(error);
                 }
             }
-            Err(error) if error.is_passing() => self.failed(job, error),
+            Err(error) if error.is_passing() => {
+                self.note(&job, |(_, has_failed), size| *has_failed |= size > 1);
+                self.failed(job, error);
+            }
             Err(error @ ReadError::Malformed { .. }) => {
                 for slot in job.slots() {
                     self.fail(slot, error.clone());
@@ -271,6 +283,22 @@ impl Plan {
             }
         }
         outcome
+    }
+
+    /// What the run has shown of the sizes that work.
+    pub(crate) fn teach(&self, sizes: &mut Sizes) {
+        for (repo, (answered, has_failed)) in &self.experience {
+            sizes.learn(repo, *answered, *has_failed);
+        }
+    }
+
+    fn note(&mut self, job: &Job, change: impl Fn(&mut (usize, bool), usize)) {
+        if let What::Pulls(slots) = &job.what {
+            for slot in slots {
+                let repo = self.slots[*slot].asked.repo.clone();
+                change(self.experience.entry(repo).or_default(), slots.len());
+            }
+        }
     }
 
     /// Nothing more is sent; what is on its way may still come in.
@@ -340,15 +368,15 @@ impl Plan {
     fn took_pulls(&mut self, slots: &[usize], answer: &Answer) {
         let aliases: Vec<String> = (0..slots.len()).map(batch::pull_alias).collect();
         let sorted = Sorted::new(&aliases, answer);
-        let mut spoiled = Vec::new();
+        let (mut spoiled, mut again) = (Vec::new(), Vec::new());
         for ((slot, alias), errors) in slots.iter().zip(&aliases).zip(&sorted.by_alias) {
             let asked = self.slots[*slot].asked.clone();
             if let Some(error) = worst(
                 errors.iter().filter(|error| !is_no_comparison(error)),
                 Some(&asked),
             ) {
-                if error.is_passing() {
-                    self.failed(Job::new(What::Pulls(vec![*slot])), error);
+                if error.is_passing() && !std::mem::replace(&mut self.slots[*slot].has_failed, true) {
+                    again.push(*slot);
                 } else {
                     self.fail(*slot, error);
                 }
@@ -367,6 +395,10 @@ impl Plan {
                 Err(error) => self.fail(*slot, error),
             }
         }
+        self.successes += u32::from(spoiled.len() < slots.len());
+        if !again.is_empty() {
+            self.again.push(Job::new(What::Pulls(again)));
+        }
         if let Some(error) = sorted.whole.first().filter(|_| !spoiled.is_empty()) {
             self.spoiled(Job::new(What::Pulls(spoiled)), error.meaning());
         }
@@ -381,11 +413,12 @@ impl Plan {
     fn took_pages(&mut self, pages: Vec<Page>, answer: &Answer) {
         let aliases: Vec<String> = (0..pages.len()).map(batch::page_alias).collect();
         let sorted = Sorted::new(&aliases, answer);
-        let mut spoiled = Vec::new();
-        for ((page, alias), errors) in pages.into_iter().zip(&aliases).zip(&sorted.by_alias) {
+        let asked = pages.len();
+        let (mut spoiled, mut again) = (Vec::new(), Vec::new());
+        for ((mut page, alias), errors) in pages.into_iter().zip(&aliases).zip(&sorted.by_alias) {
             if let Some(error) = worst(errors.iter(), None) {
-                if error.is_passing() {
-                    self.failed(Job::new(What::Pages(vec![page])), error);
+                if error.is_passing() && !std::mem::replace(&mut page.is_retry, true) {
+                    again.push(page);
                 } else {
                     self.fail(page.slot, error);
                 }
@@ -403,6 +436,10 @@ impl Plan {
                 Ok(wants) => self.want(page.slot, &page.at, wants),
                 Err(error) => self.fail(page.slot, error),
             }
+        }
+        self.successes += u32::from(spoiled.len() < asked);
+        if !again.is_empty() {
+            self.again.push(Job::new(What::Pages(again)));
         }
         if let Some(error) = sorted.whole.first().filter(|_| !spoiled.is_empty()) {
             self.spoiled(Job::new(What::Pages(spoiled)), error.meaning());
@@ -486,77 +523,6 @@ impl Job {
         };
         Ok([half(first), half(second)])
     }
-}
-
-/// The errors of an answer by the alias that each belongs to.
-struct Sorted<'a> {
-    by_alias: Vec<Vec<&'a GraphqlError>>,
-    /// Those that name no alias of ours.
-    whole: Vec<&'a GraphqlError>,
-    /// Whether some alias has neither data nor an error of its own: the lost one.
-    has_lost: bool,
-}
-
-impl<'a> Sorted<'a> {
-    fn new(aliases: &[String], answer: &'a Answer) -> Self {
-        let mut by_alias = vec![Vec::new(); aliases.len()];
-        let mut whole = Vec::new();
-        for error in &answer.errors {
-            match error.fields().first() {
-                Some(&"rateLimit") => {}
-                Some(first) => match aliases.iter().position(|alias| alias == first) {
-                    Some(place) => by_alias[place].push(error),
-                    None => whole.push(error),
-                },
-                None => whole.push(error),
-            }
-        }
-        let has_lost = aliases
-            .iter()
-            .zip(&by_alias)
-            .any(|(alias, errors): (_, &Vec<_>)| errors.is_empty() && is_null(answer, alias));
-        Self {
-            by_alias,
-            whole,
-            has_lost,
-        }
-    }
-
-    /// Whether an error without a place makes this alias doubtful: it does where the alias is null,
-    /// and everywhere where none is.
-    fn spoils(&self, answer: &Answer, alias: &str) -> bool {
-        !self.whole.is_empty() && (!self.has_lost || is_null(answer, alias))
-    }
-}
-
-fn is_null(answer: &Answer, alias: &str) -> bool {
-    answer.data.get(alias).is_none_or(|raw| raw.get() == "null")
-}
-
-/// "No comparison" is an answer and no failure: GitHub gives no number then (contract, section 4,
-/// "Behind").
-fn is_no_comparison(error: &GraphqlError) -> bool {
-    error.is_not_found() && matches!(error.fields()[..], [_, "pullRequest", "baseRef", "compare", ..])
-}
-
-/// The error that decides: one that stays before one that may pass. `asked` is the pull request that
-/// stands at the alias, where it is one.
-fn worst<'a, 'e: 'a>(
-    errors: impl Iterator<Item = &'a &'e GraphqlError>,
-    asked: Option<&PrRef>,
-) -> Option<ReadError> {
-    let mut decisive: Option<ReadError> = None;
-    for error in errors {
-        let meaning = match (asked, &error.fields()[..]) {
-            (Some(at), [_]) if error.is_not_found() => ReadError::NoRepository(at.repo.clone()),
-            (Some(at), [_, "pullRequest"]) if error.is_not_found() => ReadError::NoPull(at.clone()),
-            _ => error.meaning(),
-        };
-        if decisive.as_ref().is_none_or(ReadError::is_passing) {
-            decisive = Some(meaning);
-        }
-    }
-    decisive
 }
 
 /// What stands behind an outcome with nothing in it: GitHub was not there, whatever the last words.

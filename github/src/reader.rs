@@ -15,7 +15,7 @@ use crate::batch::{self, Document};
 use crate::endpoints::Endpoints;
 use crate::error::ReadError;
 use crate::limits::Limits;
-use crate::plan::{self, Next, Plan};
+use crate::plan::{self, Next, Plan, Sizes};
 use crate::shape;
 use crate::token::TokenSource;
 use crate::wire::{RequestCount, Wire};
@@ -129,6 +129,7 @@ struct Inner {
     wire: Wire,
     limits: Limits,
     budget: Mutex<Option<Budget>>,
+    sizes: Mutex<Sizes>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -156,6 +157,7 @@ impl Reader {
                 wire,
                 limits,
                 budget: Mutex::new(None),
+                sizes: Mutex::default(),
             }),
         })
     }
@@ -248,7 +250,7 @@ impl Reader {
     /// There is no error: what fails for one pull request is in `skipped`, what ends the reading in
     /// `stopped`. Dropping the future cancels what is on its way.
     pub async fn pulls(&self, refs: &[PrRef], progress: &(dyn Fn(Progress) + Send + Sync)) -> PullsRead {
-        let mut plan = Plan::new(refs, &self.inner.limits);
+        let mut plan = Plan::new(refs, &self.inner.limits, &self.sizes().clone());
         let mut on_their_way = FuturesUnordered::new();
         loop {
             match plan.next(Utc::now()) {
@@ -271,6 +273,7 @@ impl Reader {
                 Next::Done => break,
             }
         }
+        plan.teach(&mut self.sizes());
         let mut outcome = plan.finish();
         outcome.settle(&self.origin());
         let skipped = outcome
@@ -319,6 +322,10 @@ impl Reader {
     /// What the GraphQL API charged; `None` before the first answer, and on a server without limits.
     pub fn budget(&self) -> Option<Budget> {
         *self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sizes(&self) -> std::sync::MutexGuard<'_, Sizes> {
+        self.inner.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn origin(&self) -> String {

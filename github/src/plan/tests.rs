@@ -71,7 +71,7 @@ fn drive(
     mut github: impl FnMut(usize, &Asked<'_>) -> Result<Answer, ReadError>,
     mut pick: impl FnMut(usize) -> usize,
 ) -> (Outcome, Seen) {
-    let mut plan = Plan::new(refs, &limits());
+    let mut plan = Plan::new(refs, &limits(), &Sizes::default());
     let mut now: Time = crate::fixture::READ_AT.parse().unwrap();
     let mut on_their_way: Vec<(usize, Job, Document)> = Vec::new();
     let mut seen = Seen::default();
@@ -316,6 +316,58 @@ fn a_request_that_is_too_much_is_halved_down_to_the_one() {
         // Two requests a halving of 25, and one to try the last one again.
         assert!(seen.requests <= 12, "{} requests", seen.requests);
     }
+}
+
+#[test]
+fn a_size_that_works_is_remembered() {
+    let too_much = |asked: &Asked<'_>| {
+        if asked.numbers().len() > 6 {
+            server()
+        } else {
+            asked.plain()
+        }
+    };
+    let mut sizes = Sizes::default();
+    let mut requests = Vec::new();
+    for _ in 0..2 {
+        let mut plan = Plan::new(&refs(50), &limits(), &sizes);
+        let mut sent = 0;
+        while let Next::Send(job) = plan.next(crate::fixture::READ_AT.parse().unwrap()) {
+            sent += 1;
+            let document = plan.document(&job);
+            let result = too_much(&Asked {
+                text: &document.text,
+                variables: &document.variables,
+            });
+            plan.took(job, result, crate::fixture::READ_AT.parse().unwrap());
+        }
+        plan.teach(&mut sizes);
+        assert_eq!(plan.finish().found.len(), 50);
+        requests.push(sent);
+    }
+    assert_eq!(requests, [18, 9]);
+}
+
+#[test]
+fn errors_without_a_type_in_many_are_tried_again_together() {
+    let (outcome, seen) = read(&refs(50), |request, asked| {
+        if request > 2 {
+            return asked.plain();
+        }
+        let place = |alias: &String| json!({"message": "Something went wrong", "path": [alias]});
+        let errors: Vec<Value> = asked.numbers().iter().map(|(alias, _)| place(alias)).collect();
+        answer(&json!({"data": asked.data(|_| Value::Null), "errors": errors}))
+    });
+    assert_eq!(outcome.found.len(), 50);
+    assert_eq!(seen.requests, 4);
+}
+
+#[test]
+fn an_answer_of_nothing_but_an_error_is_no_success() {
+    let body = json!({"errors": [{"message": "Something went wrong"}]});
+    let (outcome, seen) = read(&refs(200), |_, _| answer(&body));
+    assert_eq!(outcome.stopped.unwrap().to_string(), "Something went wrong");
+    assert!(seen.requests <= 35, "{} requests", seen.requests);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod faults;
 mod requests;
+mod surface;
 mod tokens;
 mod whole;
 

@@ -1,0 +1,85 @@
+//! How many pull requests of a repository go into one document, as experience has it (field case B096).
+
+use std::collections::HashMap;
+
+use pulls::{PrRef, RepoName};
+
+use crate::batch::BATCH;
+
+/// The working size of each repository whose batches were once too much; of every other, [`BATCH`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sizes(HashMap<RepoName, usize>);
+
+impl Sizes {
+    fn of(&self, repo: &RepoName) -> usize {
+        self.0.get(repo).copied().unwrap_or(BATCH)
+    }
+
+    /// Cuts pull requests into batches, in their order. One of a repository with a working size of 5
+    /// takes the room of five, so that a batch of several repositories is no heavier than one of one.
+    pub(crate) fn cut<'a>(&self, refs: impl IntoIterator<Item = &'a PrRef>) -> Vec<Vec<usize>> {
+        let mut batches: Vec<Vec<usize>> = Vec::new();
+        let mut room = 0;
+        for (place, at) in refs.into_iter().enumerate() {
+            let takes = BATCH / self.of(&at.repo).clamp(1, BATCH);
+            match batches.last_mut().filter(|_| takes <= room) {
+                Some(batch) => batch.push(place),
+                None => {
+                    batches.push(vec![place]);
+                    room = BATCH;
+                }
+            }
+            room = room.saturating_sub(takes);
+        }
+        batches
+    }
+
+    /// What a run has shown of a repository: the most of a batch that was answered, and whether a
+    /// larger one failed. After a run without a failure twice as many are tried.
+    pub(crate) fn learn(&mut self, repo: &RepoName, answered: usize, has_failed: bool) {
+        let size = if has_failed {
+            answered.max(1)
+        } else {
+            self.of(repo) * 2
+        };
+        if size >= BATCH {
+            self.0.remove(repo);
+        } else {
+            self.0.insert(repo.clone(), size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(refs: &[PrRef], sizes: &Sizes) -> Vec<usize> {
+        sizes.cut(refs).iter().map(Vec::len).collect()
+    }
+
+    #[test]
+    fn a_repository_is_read_in_the_size_that_works() {
+        let heavy: RepoName = "o/heavy".parse().unwrap();
+        let refs = |repo: &str, count: usize| -> Vec<PrRef> {
+            (1..=count)
+                .map(|n| format!("{repo}#{n}").parse().unwrap())
+                .collect()
+        };
+        let mut known = Sizes::default();
+        assert_eq!(sizes(&refs("o/heavy", 60), &known), [25, 25, 10]);
+        assert_eq!(sizes(&[], &known), [0; 0]);
+        known.learn(&heavy, 6, true);
+        assert_eq!(sizes(&refs("o/heavy", 14), &known), [6, 6, 2]);
+        assert_eq!(sizes(&refs("o/light", 26), &known), [25, 1]);
+        let mixed: Vec<PrRef> = [refs("o/heavy", 3), refs("o/light", 14)].concat();
+        assert_eq!(sizes(&mixed, &known), [16, 1], "three fours and thirteen ones");
+        known.learn(&heavy, 6, false);
+        assert_eq!(sizes(&refs("o/heavy", 13), &known), [12, 1]);
+        known.learn(&heavy, 12, false);
+        known.learn(&heavy, 24, false);
+        assert_eq!(known, Sizes::default());
+        known.learn(&heavy, 0, true);
+        assert_eq!(sizes(&refs("o/heavy", 2), &known), [1, 1]);
+    }
+}
