@@ -9,6 +9,7 @@ mod index;
 mod lease;
 mod mailboxes;
 mod message;
+pub mod mirror;
 mod names;
 mod policy;
 pub mod store;

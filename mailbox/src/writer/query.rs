@@ -58,19 +58,31 @@ impl<S: Store> Writer<S> {
     }
 
     async fn envelopes(&mut self, of: &MailboxName, filter: &Filter) -> Result<Vec<Envelope>, MailboxError> {
-        let Some(index) = &self.index else {
-            return Ok(Vec::new());
-        };
-        let seqs = match &filter.id {
-            None => index.select(of, filter.after, filter.standing, filter.limit),
-            Some(id) => index
+        if let Some(id) = &filter.id {
+            let Some(index) = &self.index else {
+                return Ok(Vec::new());
+            };
+            let seqs: Vec<Seq> = index
                 .seq_of(of, id)
                 .into_iter()
                 .filter(|seq| filter.after.is_none_or(|after| *seq > after))
                 .filter(|seq| filter.standing.is_none() || index.stands(of, *seq) == filter.standing)
-                .collect(),
-        };
-        self.read(of, &seqs).await
+                .collect();
+            return self.read(of, &seqs).await;
+        }
+        let mut after = filter.after;
+        loop {
+            let Some(index) = &self.index else {
+                return Ok(Vec::new());
+            };
+            let seqs = index.select(of, after, filter.standing, filter.limit);
+            let page = self.read(of, &seqs).await?;
+            after = seqs.last().copied();
+            // A page whose messages were all pruned is not the end.
+            if !page.is_empty() || after.is_none() {
+                return Ok(page);
+            }
+        }
     }
 
     /// The messages with these numbers, which are in order, as envelopes.
@@ -127,10 +139,24 @@ impl<S: Store> Writer<S> {
     }
 
     async fn acks(&mut self, of: &MailboxName, after: u64, limit: usize) -> Result<Vec<Ack>, MailboxError> {
-        let Some(index) = &self.index else {
-            return Ok(Vec::new());
-        };
-        let places = index.acks(of, after, limit);
+        let mut after = after;
+        loop {
+            let Some(index) = &self.index else {
+                return Ok(Vec::new());
+            };
+            let places = index.acks(of, after, limit);
+            let Some((last, _)) = places.last().copied() else {
+                return Ok(Vec::new());
+            };
+            let page = self.acks_at(of, places).await?;
+            if !page.is_empty() {
+                return Ok(page);
+            }
+            after = last;
+        }
+    }
+
+    async fn acks_at(&mut self, of: &MailboxName, places: Vec<(u64, Seq)>) -> Result<Vec<Ack>, MailboxError> {
         let mut seqs: Vec<Seq> = places.iter().map(|(_, seq)| *seq).collect();
         seqs.sort_unstable();
         let envelopes = self.read(of, &seqs).await?;

@@ -3,21 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use mailbox::{
-    Appended, Draft, Filter, Lessee, MAX_MESSAGE, MailboxName, Mailboxes, Message, Moment, OpenError, Seq,
-    SystemClock,
-};
-
-fn name() -> MailboxName {
-    "greeter".parse().unwrap()
-}
-
-fn draft(id: &str, padding: usize) -> Draft {
-    let ts = "2026-05-14T17:45:00Z".parse().unwrap();
-    let body = serde_json::json!({"text": "x".repeat(padding)});
-    let message = Message::build(ts, "lab", "greet", &id.parse().unwrap(), body).unwrap();
-    Draft::new(name(), message)
-}
+use crate::{draft_of, name};
+use mailbox::{Appended, Filter, Lessee, MAX_MESSAGE, Mailboxes, Moment, OpenError, Seq, SystemClock};
 
 fn open(dir: &Path) -> Result<Mailboxes, OpenError> {
     Mailboxes::open_sled(dir, Arc::new(SystemClock::start()))
@@ -29,7 +16,7 @@ async fn what_was_acknowledged_is_there_after_reopening() {
     let mailboxes = open(dir.path()).unwrap();
     for n in 0..100 {
         mailboxes
-            .append(vec![draft(&format!("m-{n}"), n * 100)])
+            .append(vec![draft_of(&format!("m-{n}"), n * 100)])
             .await
             .unwrap();
     }
@@ -47,24 +34,24 @@ async fn what_was_acknowledged_is_there_after_reopening() {
         assert_eq!(envelope.seq, Seq(n + 1));
         assert_eq!(
             envelope.message,
-            draft(&format!("m-{n}"), n as usize * 100).message
+            draft_of(&format!("m-{n}"), n as usize * 100).message
         );
     }
     let known = Appended::Known {
         seq: Seq(8),
         outcome: None,
     };
-    assert_eq!(mailboxes.append(vec![draft("m-7", 0)]).await.unwrap(), [known]);
+    assert_eq!(mailboxes.append(vec![draft_of("m-7", 0)]).await.unwrap(), [known]);
     mailboxes.close().await;
 }
 
 #[tokio::test]
 async fn the_largest_message_reads_back_from_its_own_file() {
     let dir = tempfile::tempdir().unwrap();
-    let largest = draft("big", MAX_MESSAGE - 90);
+    let largest = draft_of("big", MAX_MESSAGE - 90);
     let mailboxes = open(dir.path()).unwrap();
     mailboxes
-        .append(vec![largest.clone(), draft("small", 1)])
+        .append(vec![largest.clone(), draft_of("small", 1)])
         .await
         .unwrap();
     mailboxes.close().await;
@@ -92,7 +79,7 @@ async fn a_second_process_is_told_who_holds_it() {
 async fn a_lease_of_an_earlier_life_is_void_at_once_and_its_attempt_counts() {
     let dir = tempfile::tempdir().unwrap();
     let mailboxes = open(dir.path()).unwrap();
-    mailboxes.append(vec![draft("a", 1)]).await.unwrap();
+    mailboxes.append(vec![draft_of("a", 1)]).await.unwrap();
     let first = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
     assert_eq!(first.attempt, 1);
     mailboxes.close().await;
@@ -130,7 +117,7 @@ async fn another_format_is_left_untouched() {
 async fn damage_is_an_error_that_names_the_mend() {
     let dir = tempfile::tempdir().unwrap();
     let mailboxes = open(dir.path()).unwrap();
-    let drafts = (0..200).map(|n| draft(&format!("m-{n}"), 200)).collect();
+    let drafts = (0..200).map(|n| draft_of(&format!("m-{n}"), 200)).collect();
     mailboxes.append(drafts).await.unwrap();
     mailboxes.close().await;
     let db = dir.path().join("journal/db");

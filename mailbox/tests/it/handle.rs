@@ -3,23 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::{draft, name};
 use mailbox::{
-    Appended, Clock, Done, Draft, EnvelopeState, FailureKind, Filter, Lessee, MailboxName, Mailboxes,
-    ManualClock, Message, Moment, Nack, Policy, Seq,
+    Appended, Clock, Done, EnvelopeState, FailureKind, Filter, Lessee, Mailboxes, ManualClock, Moment, Nack,
+    Policy, Seq,
 };
 
 fn clock() -> Arc<ManualClock> {
     Arc::new(ManualClock::at(Moment::from_millis(1_000_000)))
-}
-
-fn name() -> MailboxName {
-    "greeter".parse().unwrap()
-}
-
-fn draft(id: &str) -> Draft {
-    let ts = "2026-05-14T17:45:00Z".parse().unwrap();
-    let message = Message::build(ts, "lab", "greet", &id.parse().unwrap(), serde_json::json!({})).unwrap();
-    Draft::new(name(), message)
 }
 
 #[tokio::test]

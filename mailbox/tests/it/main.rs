@@ -1,4 +1,27 @@
 //! The mailbox through its public surface.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use mailbox::{Draft, MailboxName, Message};
+
 mod disk;
 mod handle;
+mod mirror;
+
+/// The mailbox of the tests' one actor.
+fn name() -> MailboxName {
+    "greeter".parse().unwrap()
+}
+
+/// A small message for it.
+fn draft(id: &str) -> Draft {
+    draft_of(id, 0)
+}
+
+/// A message for it with some padding.
+fn draft_of(id: &str, padding: usize) -> Draft {
+    let ts = "2026-05-14T17:45:00Z".parse().unwrap();
+    let body = serde_json::json!({"text": "x".repeat(padding)});
+    let message = Message::build(ts, "lab", "greet", &id.parse().unwrap(), body).unwrap();
+    Draft::new(name(), message)
+}

@@ -31,6 +31,9 @@ const RELEASE: Duration = Duration::from_secs(5);
 /// How often to look in that time.
 const RELEASE_STEP: Duration = Duration::from_millis(5);
 
+/// Is shown each chunk with its key.
+type EachChunk<'a> = &'a mut dyn FnMut(u64, &[u8]) -> Result<(), StoreError>;
+
 pub(super) struct Journal {
     dir: PathBuf,
     db: Db,
@@ -91,11 +94,7 @@ impl Journal {
     }
 
     /// Shows every chunk after `after`, in order.
-    pub(super) fn scan(
-        &self,
-        after: Option<u64>,
-        each: &mut dyn FnMut(u64, &[u8]) -> Result<(), StoreError>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn scan(&self, after: Option<u64>, each: EachChunk<'_>) -> Result<(), StoreError> {
         let from = after.map_or(0, |after| after + 1);
         let mut chunks = guarded(&self.dir, || Ok(self.tree.range(from.to_be_bytes()..)))?;
         while let Some((key, value)) = guarded(&self.dir, || chunks.next().transpose())? {
