@@ -21,17 +21,24 @@ use crate::graph::World;
 impl World {
     /// Answers a GraphQL document without HTTP, as a served world would with nothing spent yet.
     pub fn ask(&self, document: &str) -> Value {
-        self.ask_with(document, Map::new())
+        self.answer(Request {
+            query: document.to_owned(),
+            variables: None,
+            operation_name: None,
+        })
     }
 
-    /// The same, with variables.
-    pub fn ask_with(&self, document: &str, variables: Map<String, Value>) -> Value {
-        let speaker = Speaker::new();
-        let request = Request {
+    /// The same for one operation of a document that may have several, with variables.
+    pub fn ask_operation(&self, document: &str, operation: &str, variables: Map<String, Value>) -> Value {
+        self.answer(Request {
             query: document.to_owned(),
             variables: Some(variables),
-            operation_name: None,
-        };
+            operation_name: Some(operation.to_owned()),
+        })
+    }
+
+    fn answer(&self, request: Request) -> Value {
+        let speaker = Speaker::new();
         let budget = Budget {
             limit: 5_000,
             used: 0,

@@ -109,6 +109,11 @@ impl PullSpec {
         }
     }
 
+    /// Where it is.
+    pub fn address(&self) -> &At {
+        &self.at
+    }
+
     /// Its title.
     #[must_use]
     pub fn title(mut self, title: &str) -> Self {

@@ -1,6 +1,9 @@
 //! The world over real HTTP.
 
 mod client;
+mod demo;
+mod documents;
+mod every_field;
 mod graphql;
 mod http;
 mod schema;
