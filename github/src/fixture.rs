@@ -1,5 +1,7 @@
 //! Tests: a valid answer for a pull request, to be changed where a case differs.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Reply};
@@ -101,4 +103,10 @@ pub(crate) fn answer(body: &Value) -> Result<Answer, ReadError> {
         body: body.to_string().into(),
         at: READ_AT.parse().unwrap(),
     })
+}
+
+/// The data beside the workspace that tests may read; it is not part of the repository.
+pub(crate) fn shared() -> PathBuf {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
+    std::env::var_os("SWEEP_SHARED").map_or_else(beside, PathBuf::from)
 }

@@ -66,6 +66,8 @@ mod wire;
 #[cfg(test)]
 mod fixture;
 #[cfg(test)]
+mod payloads;
+#[cfg(test)]
 mod schema;
 
 pub use endpoints::{EndpointError, Endpoints, PUBLIC_API};

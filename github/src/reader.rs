@@ -211,7 +211,7 @@ impl Reader {
         let mut seen = std::collections::HashSet::new();
         let mut after: Option<String> = None;
         for _ in 0..MAX_SEARCH_PAGES {
-            let first = SEARCH_PAGE.min(limit - found.refs.len());
+            let first = SEARCH_PAGE.min(limit.saturating_sub(found.refs.len()));
             if first == 0 {
                 break;
             }

@@ -1,6 +1,6 @@
 //! Tests: every document that this crate can send, against GitHub's published schema.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use apollo_compiler::ast::{Definition, Selection, Value};
 use apollo_compiler::validation::Valid;
@@ -8,6 +8,7 @@ use apollo_compiler::{ExecutableDocument, Schema};
 
 use crate::batch::tests::{at, one_of_each};
 use crate::batch::{self, BATCH, Document, Of, Page};
+use crate::fixture::shared;
 
 /// Nodes that GitHub lets one document ask for.
 const NODE_LIMIT: u64 = 500_000;
@@ -49,12 +50,6 @@ fn check_against(schema: &Valid<Schema>) {
             panic!("{name}: {}", error.errors);
         }
     }
-}
-
-/// The data beside the workspace that tests may read; it is not part of the repository.
-fn shared() -> PathBuf {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared");
-    std::env::var_os("SWEEP_SHARED").map_or_else(beside, PathBuf::from)
 }
 
 #[test]

@@ -7,8 +7,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -153,27 +153,19 @@ fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
 struct Authorize {
     inner: Gate,
     source: Arc<dyn TokenSource>,
-    known: Arc<Mutex<Option<Token>>>,
+    /// Held while the source is asked, so that many requests at once ask it once.
+    known: Arc<tokio::sync::Mutex<Option<Token>>>,
 }
 
 impl Authorize {
-    fn known(&self) -> Option<Token> {
-        self.known
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone()
-    }
-
-    async fn read(&self, refused: Option<&Token>) -> Result<Token, ReadError> {
-        // Another request may have read a newer one while this one was refused.
-        if let Some(known) = self.known().filter(|known| Some(known) != refused) {
-            return Ok(known);
+    /// The token, where it is not the one that was `refused`; another request may have read a newer one.
+    async fn token(&self, refused: Option<&Token>) -> Result<Token, ReadError> {
+        let mut known = self.known.lock().await;
+        if let Some(token) = known.as_ref().filter(|token| Some(*token) != refused) {
+            return Ok(token.clone());
         }
         let token = self.source.token(refused).await?;
-        *self
-            .known
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner) = Some(token.clone());
+        *known = Some(token.clone());
         Ok(token)
     }
 
@@ -192,12 +184,12 @@ impl Authorize {
             parts.headers.insert(AUTHORIZATION, token.header());
             Request::from_parts(parts, body.clone())
         };
-        let token = self.read(None).await?;
+        let token = self.token(None).await?;
         let response = self.inner.clone().pass(with(&token)).await?;
         if response.status() != http::StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
-        let newer = self.read(Some(&token)).await?;
+        let newer = self.token(Some(&token)).await?;
         if newer == token {
             return Ok(response);
         }
@@ -389,4 +381,80 @@ fn connector(endpoints: &Endpoints) -> Result<HttpsConnector<HttpConnector>, Rea
     };
     // Plain http is possible here; `Endpoints` lets it be for loopback addresses only.
     Ok(builder.https_or_http().enable_http1().build())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::token::FixedToken;
+
+    /// A wire to a port that nobody listens on: what passes the gate is unreachable.
+    fn wire() -> Wire {
+        let endpoints = Endpoints::new(Some("http://127.0.0.1:1"), None).unwrap();
+        let source = Arc::new(FixedToken(Token::new("secret").unwrap()));
+        Wire::connect(endpoints, source, &Limits::default()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_mutation_is_refused_before_it_leaves() {
+        let wire = wire();
+        let send = async |document: &str| wire.post_graphql(document, Map::new()).await.unwrap_err();
+        assert!(matches!(
+            send("query { viewer { login } }").await,
+            ReadError::Unreachable { .. }
+        ));
+        assert_eq!(wire.requests().total, 1);
+        for document in [
+            "mutation { addComment(input: {}) { clientMutationId } }",
+            "query { viewer { login } } mutation { a }",
+            "subscription { a }",
+        ] {
+            assert!(
+                matches!(send(document).await, ReadError::NotAllowed { .. }),
+                "{document}"
+            );
+        }
+        assert!(matches!(
+            wire.get("/user").await,
+            Err(ReadError::NotAllowed { .. })
+        ));
+        assert_eq!(wire.requests().total, 1, "nothing more was sent");
+    }
+
+    #[tokio::test]
+    async fn octocrabs_own_methods_cannot_write_either() {
+        let wire = wire();
+        let octocrab = &wire.octocrab;
+        let body = json!({"body": "hello"});
+        let results = [
+            octocrab
+                ._post("http://127.0.0.1:1/repos/o/r/issues/1/comments", Some(&body))
+                .await
+                .map(drop),
+            octocrab
+                ._post("/repos/o/r/issues/1/comments", Some(&body))
+                .await
+                .map(drop),
+            octocrab
+                ._put("http://127.0.0.1:1/repos/o/r/pulls/1/merge", Some(&body))
+                .await
+                .map(drop),
+            octocrab
+                ._patch("http://127.0.0.1:1/repos/o/r/pulls/1", Some(&body))
+                .await
+                .map(drop),
+            octocrab
+                ._delete("http://127.0.0.1:1/rate_limit", None::<&()>)
+                .await
+                .map(drop),
+            octocrab._get("http://127.0.0.1:1/repos/o/r").await.map(drop),
+        ];
+        for result in results {
+            let error = ours(result.unwrap_err());
+            assert!(matches!(error, ReadError::NotAllowed { .. }), "{error}");
+        }
+        assert_eq!(wire.requests().total, 0);
+    }
 }

@@ -532,6 +532,34 @@ fn further_pages_of_many_go_in_one_document() {
 }
 
 #[test]
+fn a_list_that_ends_short_is_read_again_and_then_given_up() {
+    let short = |number: u64| {
+        let mut repository = repository("owner/name", number);
+        let comments = &mut repository["pullRequest"]["comments"];
+        *comments = list(2, vec![comment(1)]);
+        comments["pageInfo"] = json!({"hasNextPage": false, "endCursor": null});
+        repository
+    };
+    let ask = |second: Value| {
+        read(&refs(1), move |_, asked| {
+            if asked.is_pulls() {
+                return answer(&json!({"data": asked.data(short)}));
+            }
+            assert_eq!(asked.variables["after0"], Value::Null);
+            answer(&json!({"data": {"page0": {"pullRequest": {"comments": second}}}}))
+        })
+    };
+    let (outcome, _) = ask(list(2, vec![comment(1), comment(2)]));
+    assert_eq!(outcome.found[0].comments.len(), 2);
+    let (outcome, seen) = ask(short(1)["pullRequest"]["comments"].clone());
+    assert_eq!(
+        skipped(&outcome),
+        [(1, "1 of 2 comments could be read".to_owned())]
+    );
+    assert_eq!(seen.requests, 2);
+}
+
+#[test]
 fn a_page_that_fails_takes_its_pull_request_alone() {
     let (outcome, seen) = read(&refs(2), |_, asked| {
         if asked.is_pulls() {

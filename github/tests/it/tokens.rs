@@ -49,9 +49,10 @@ async fn a_refused_token_is_read_again_once() {
     let (reader, source) = with(&["expired-secret", world::TOKEN]);
     let got = read(&reader, &refs("o/r", 1..=60)).await;
     assert_eq!(got.found.len(), 60);
-    assert!(
-        source.asked.load(Ordering::Relaxed) <= 4,
-        "once, and once for each of the three refused"
+    assert_eq!(
+        source.asked.load(Ordering::Relaxed),
+        2,
+        "once, and once for the three refused together"
     );
     let before = reader.requests().total;
     reader.viewer().await.unwrap();
