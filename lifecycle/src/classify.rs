@@ -88,7 +88,7 @@ pub fn classify(pull: &PullFacts, hints: &Hints, settings: &Settings, now: Time)
     let decided = checks
         .iter()
         .find(|check| check.held)
-        .expect("the last rule always holds");
+        .expect("the default holds where no other rule does");
     let (rule, bucket) = (decided.rule, decided.rule.bucket());
     let waits = (bucket == Bucket::Investigate)
         .then(|| who_waits(&evidence, rule))

@@ -36,17 +36,12 @@ pub struct RuleCheck {
 }
 
 /// Every rule in order with the evidence that made it hold or fail, also those after the one that decides.
-/// In an archived repository `wait.default` comes first and holds.
+/// `wait.default` holds where no other does; in an archived repository it comes first and holds.
 pub fn rules(pull: &PullFacts, hints: &Hints, settings: &Settings, now: Time) -> Vec<RuleCheck> {
     evaluate(&Evidence::gather(pull, hints, settings, now))
 }
 
 pub(crate) fn evaluate(evidence: &Evidence<'_>) -> Vec<RuleCheck> {
-    let wait = RuleCheck {
-        rule: RuleId::WaitDefault,
-        held: true,
-        because: why_wait(evidence),
-    };
     let mut rules: Vec<RuleCheck> = RuleId::ALL
         .into_iter()
         .filter_map(|rule| {
@@ -54,10 +49,17 @@ pub(crate) fn evaluate(evidence: &Evidence<'_>) -> Vec<RuleCheck> {
             Some(RuleCheck { rule, held, because })
         })
         .collect();
+    let default = |held, because| RuleCheck {
+        rule: RuleId::WaitDefault,
+        held,
+        because,
+    };
     if evidence.pull.is_archived {
-        rules.insert(0, wait);
+        rules.insert(0, default(true, why_wait(evidence)));
+    } else if rules.iter().any(|check| check.held) {
+        rules.push(default(false, "a rule before it held".to_owned()));
     } else {
-        rules.push(wait);
+        rules.push(default(true, why_wait(evidence)));
     }
     rules
 }
@@ -205,16 +207,13 @@ fn look_at_ship(evidence: &Evidence<'_>) -> (bool, String) {
     (true, because)
 }
 
+/// What stands between it and `ship` is what it waits for.
 fn why_wait(evidence: &Evidence<'_>) -> String {
-    let pull = evidence.pull;
-    if pull.is_archived {
+    if evidence.pull.is_archived {
         return "the repository is archived: nothing can be done".to_owned();
     }
-    // What stands between it and `ship` is what it waits for.
-    match look_at_ship(evidence) {
-        (false, missing) => missing,
-        (true, ready) => ready,
-    }
+    let (_, missing) = look_at_ship(evidence);
+    missing
 }
 
 /// A pull request as it is named beside another: `#12` within one repository.

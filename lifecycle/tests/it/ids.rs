@@ -7,7 +7,10 @@ use pulls::PrRef;
 use pulls::build::at;
 
 fn refs(names: &[&str]) -> Vec<PrRef> {
-    names.iter().map(|name| name.parse().unwrap()).collect()
+    names
+        .iter()
+        .map(|name| name.parse().expect("a valid name"))
+        .collect()
 }
 
 fn assigned(names: &[&str], taken: &BTreeMap<String, pulls::RepoName>) -> Vec<(String, String)> {

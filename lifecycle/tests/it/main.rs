@@ -43,7 +43,7 @@ fn bucket(pull: PullBuilder) -> Bucket {
 fn queue(status: &str) -> Hints {
     let entry = QueueEntry {
         repo: build::repo("o/r"),
-        pr_number: 7u64.try_into().unwrap(),
+        pr_number: 7u64.try_into().expect("a valid number"),
         branch: Some("topic".into()),
         status: Some(status.into()),
     };

@@ -45,7 +45,7 @@ fn a_run() -> Snapshot {
     ]);
     run.skipped.push(SkippedRow {
         repo: build::repo("o/gone"),
-        pr: 1u64.try_into().unwrap(),
+        pr: 1u64.try_into().expect("a valid number"),
         error: "answered with HTML: <title>Unicorn!</title>".into(),
     });
     run.attention
