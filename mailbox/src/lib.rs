@@ -3,6 +3,7 @@
 mod changes;
 mod clock;
 mod command;
+pub mod conformance;
 mod envelope;
 mod event;
 mod index;

@@ -5,8 +5,10 @@
 use mailbox::{Draft, MailboxName, Message};
 
 mod disk;
+mod fixtures;
 mod handle;
 mod mirror;
+mod model;
 
 /// The mailbox of the tests' one actor.
 fn name() -> MailboxName {
