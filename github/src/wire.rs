@@ -234,6 +234,8 @@ impl Wire {
         limits: &Limits,
         allowed: &'static [Allowed],
     ) -> Result<Self, ReadError> {
+        // It sends again by itself only what it took back from a connection that had closed before a
+        // byte of it was written.
         let transport = Client::builder(TokioExecutor::new()).build(connector(&endpoints)?);
         let endpoints = Arc::new(endpoints);
         let counts = Arc::new(Counts::default());
@@ -421,6 +423,18 @@ mod tests {
             Err(ReadError::NotAllowed { .. })
         ));
         assert_eq!(wire.requests().total, 1, "nothing more was sent");
+    }
+
+    #[tokio::test]
+    async fn an_address_with_tls_needs_certificates_and_one_without_does_not() {
+        let source = || Arc::new(FixedToken(Token::new("secret").unwrap()));
+        let public = Endpoints::new(None, None).unwrap();
+        match Wire::connect(public, source(), &Limits::default()) {
+            Ok(wire) => assert_eq!(wire.requests().total, 0),
+            // A machine without certificates is told so, and can still run the demo.
+            Err(error) => assert!(error.to_string().contains("no certificates"), "{error}"),
+        }
+        wire();
     }
 
     #[tokio::test]

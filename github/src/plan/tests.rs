@@ -531,6 +531,49 @@ fn further_pages_of_many_go_in_one_document() {
     }
 }
 
+/// 200 pull requests of which every list has a hundred entries: viewer, two pages of the search and
+/// these stay below 25 requests (contract, section 4).
+#[test]
+fn two_hundred_with_a_hundred_of_each_list_stay_below_the_bound() {
+    let issue = || json!({"number": 1, "closed": false, "repository": {"nameWithOwner": "o/r"}, "closings": {"nodes": []}});
+    let suite = || json!({"databaseId": 1, "status": "QUEUED", "createdAt": crate::fixture::READ_AT});
+    let one = || thread("T", list(0, vec![]));
+    let full = |number: u64| {
+        let mut repository = repository("owner/name", number);
+        let pull = &mut repository["pullRequest"];
+        pull["reviewThreads"] = list(100, (0..50).map(|_| one()).collect());
+        pull["closingIssuesReferences"] = list(100, (0..20).map(|_| issue()).collect());
+        pull["headCommit"]["nodes"][0]["commit"]["checkSuites"] =
+            list(100, (0..50).map(|_| suite()).collect());
+        repository
+    };
+    let (outcome, seen) = read(&refs(200), |_, asked| {
+        if asked.is_pulls() {
+            return answer(&json!({"data": asked.data(full)}));
+        }
+        let last = |nodes: Vec<Value>| list(nodes.len(), nodes);
+        let mut data = Map::new();
+        for line in asked.text.lines().filter_map(|line| line.strip_prefix("  page")) {
+            let value = if line.contains("reviewThreads(") {
+                json!({"pullRequest": {"reviewThreads": last((0..50).map(|_| one()).collect())}})
+            } else if line.contains("closingIssuesReferences(") {
+                json!({"pullRequest": {"closingIssuesReferences": last((0..80).map(|_| issue()).collect())}})
+            } else {
+                json!({"object": {"checkSuites": last((0..50).map(|_| suite()).collect())}})
+            };
+            data.insert(format!("page{}", line.split(':').next().unwrap()), value);
+        }
+        answer(&json!({"data": data}))
+    });
+    assert_eq!(outcome.found.len(), 200, "{:?}", outcome.skipped.first());
+    let facts = &outcome.found[0];
+    assert_eq!(
+        (facts.threads.len(), facts.closes.len(), facts.checks.suites.len()),
+        (100, 100, 100)
+    );
+    assert!(seen.requests <= 25 - 3, "{} requests", seen.requests);
+}
+
 #[test]
 fn a_list_that_ends_short_is_read_again_and_then_given_up() {
     let short = |number: u64| {
