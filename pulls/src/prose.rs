@@ -58,6 +58,31 @@ struct Words {
     code: usize,
     images: usize,
     autolinks: usize,
+    line: Line,
+}
+
+/// The source line that was last looked at. Events come in the order of the source, so that each line is
+/// looked at once, however many events stand on it.
+#[derive(Default)]
+struct Line {
+    /// The end of what was searched for line breaks.
+    seen: usize,
+    is_quoted: Option<bool>,
+}
+
+impl Line {
+    /// Whether the line around a byte of the source begins with a quote's `>`.
+    fn is_quoted(&mut self, source: &str, at: usize) -> bool {
+        let from = if at >= self.seen { self.seen } else { 0 };
+        let start = source[from..at]
+            .rfind(['\n', '\r'])
+            .map(|newline| from + newline + 1);
+        self.seen = at;
+        match (start, self.is_quoted) {
+            (None, Some(known)) if from > 0 => known,
+            _ => *self.is_quoted.insert(begins_quote(&source[start.unwrap_or(0)..])),
+        }
+    }
 }
 
 impl Words {
@@ -139,11 +164,11 @@ impl Words {
     }
 
     /// Whether text at this place is the writer's own word.
-    fn counts(&self, range: &Range<usize>, source: &str) -> bool {
+    fn counts(&mut self, range: &Range<usize>, source: &str) -> bool {
         self.code == 0
             && self.images == 0
             && self.autolinks == 0
-            && (self.quotes == 0 || !is_quoted_line(source, range.start))
+            && (self.quotes == 0 || !self.line.is_quoted(source, range.start))
     }
 
     fn close_block(&mut self) {
@@ -169,10 +194,9 @@ fn plain(c: char) -> char {
     if c == CODE || c == LINK { ' ' } else { c }
 }
 
-/// Whether the line around a byte of the source begins with a quote's `>`, after list markers.
-fn is_quoted_line(source: &str, at: usize) -> bool {
-    let start = source[..at].rfind(['\n', '\r']).map_or(0, |newline| newline + 1);
-    let mut line = source[start..].trim_start();
+/// Whether a line begins with a quote's `>`, after list markers.
+fn begins_quote(line: &str) -> bool {
+    let mut line = line.trim_start();
     loop {
         if line.starts_with('>') {
             return true;

@@ -298,6 +298,49 @@ fn only_the_latest_review_that_says_anything_counts() {
     );
 }
 
+/// GitHub's bound on a text, filled with what would take the square of it in time if anything did.
+#[test]
+fn long_texts_take_no_square_time() {
+    const BODY: usize = 65_536;
+    for piece in [
+        "(",
+        ")",
+        "<",
+        ">",
+        "> ",
+        "*a",
+        "[",
+        "`",
+        "\"",
+        "“",
+        "«",
+        "please ",
+        "so ",
+        "no ",
+        "close ",
+        "a.b/",
+        "a.bc(",
+        "@",
+        "#1 ",
+        "!",
+        "please close ",
+        "<!--",
+        "superseded by ",
+        "> *a",
+        "- ",
+        "\n",
+        "&",
+        "|",
+        "www.",
+        "://",
+        "it ",
+    ] {
+        let text = piece.repeat(BODY / piece.len());
+        assert!(!hears(&text), "{piece:?}");
+        let _ = prose::asks(&format!("http://x/{text}?"));
+    }
+}
+
 proptest::proptest! {
     #[test]
     fn never_panics(text in "\\PC{0,80}") {
