@@ -43,6 +43,8 @@ pub(crate) enum Effect {
     Reset,
     /// The request is carried out, then the connection ends.
     Lose,
+    /// No page holds more items than this.
+    ShortPages(usize),
     /// A field answers with an error.
     Refuse(Refusal),
     /// The world changes before the request is carried out.
@@ -254,6 +256,11 @@ impl Fault {
     /// What was asked is done, and the connection ends before the answer.
     pub fn answer_lost() -> Self {
         Self::new(Effect::Lose)
+    }
+
+    /// No page holds more than so many items, whatever was asked for: the rest is on the next one.
+    pub fn short_pages(most: usize) -> Self {
+        Self::new(Effect::ShortPages(most)).on_graphql()
     }
 
     /// A field (`Type.field`) answers with an error: null, or, where it may not be null, what holds it is.

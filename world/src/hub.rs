@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::faults::{Canned, Effect, Faults, Met, bad_credentials};
 use crate::graph::{At, World};
-use crate::graphql::{self, Asked, Budget, Refusal, Speaker};
+use crate::graphql::{self, Asked, Budget, Departures, Speaker};
 use crate::rest;
 use crate::serve::{Closing, TOKEN, Wire};
 
@@ -193,14 +193,15 @@ pub(crate) async fn respond(
         })
     };
 
-    let mut refusals = Vec::new();
+    let mut departures = Departures::default();
     let mut canned = None;
     let (mut whole, mut lost) = (Whole::Yes, false);
     for effect in effects {
         match effect {
             Effect::Answer(answer) => drop(canned.get_or_insert(answer)),
             Effect::Truncate => whole = Whole::No,
-            Effect::Refuse(refusal) => refusals.push(refusal),
+            Effect::Refuse(refusal) => departures.refusals.push(refusal),
+            Effect::ShortPages(most) => departures.page_cap = Some(most),
             Effect::Edit(edit) => {
                 let mut world = hub.world.write().unwrap_or_else(PoisonError::into_inner);
                 (edit.lock().unwrap_or_else(PoisonError::into_inner))(&mut world);
@@ -229,7 +230,7 @@ pub(crate) async fn respond(
         None => {
             // The answer is reckoned off the connection's thread, so that others are let in meanwhile.
             let hub = Arc::clone(&hub);
-            let done = tokio::task::spawn_blocking(move || hub.carry_out(asking, &refusals)).await;
+            let done = tokio::task::spawn_blocking(move || hub.carry_out(asking, &departures)).await;
             done.unwrap_or_else(|_| Canned::json(500, &json!({ "message": "the world panicked" })))
         }
     };
@@ -294,7 +295,7 @@ impl Hub {
         }
     }
 
-    fn carry_out(&self, asking: Asking, refusals: &[Refusal]) -> Canned {
+    fn carry_out(&self, asking: Asking, departures: &Departures) -> Canned {
         if let Err(refused) = admitted(&asking.headers) {
             return refused;
         }
@@ -304,7 +305,7 @@ impl Hub {
                 self.spend(prepared.cost());
                 let answered = self
                     .speaker
-                    .answer(&world, &request, prepared, self.budget(), refusals);
+                    .answer(&world, &request, prepared, self.budget(), departures);
                 (json_answer(200, answered.body), "graphql")
             }
             Some(Err(unfit)) => (unfit, "graphql"),

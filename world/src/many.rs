@@ -42,10 +42,14 @@ fn one(n: u32, lists: Lists) -> PullSpec {
         .title(&format!("Change number {n} of the bulk"))
         .created(days_ago(2 + i64::from(n % 30)))
         .committed(hours_ago(40))
-        .decision(if n % 4 == 0 { "APPROVED" } else { "REVIEW_REQUIRED" })
+        .decision(if n.is_multiple_of(4) {
+            "APPROVED"
+        } else {
+            "REVIEW_REQUIRED"
+        })
         .checks((0..checks).map(|at| {
             let check = CheckSpec::run(&format!("check {at}"));
-            if n % 7 == 0 && at + 1 == checks {
+            if n.is_multiple_of(7) && at + 1 == checks {
                 check.failure()
             } else {
                 check

@@ -64,10 +64,11 @@ impl<'w> Connection<'w> {
         if let Some(skip) = count("skip") {
             start = (start + skip).min(end);
         }
+        let cap = session.departures.page_cap.unwrap_or(usize::MAX);
         if let Some(first) = count("first") {
-            end = end.min(start + first);
+            end = end.min(start + first.min(cap));
         } else if let Some(last) = count("last") {
-            start = start.max(end.saturating_sub(last));
+            start = start.max(end.saturating_sub(last.min(cap)));
         }
         Ok(Self {
             session,

@@ -10,7 +10,7 @@ mod search;
 mod tongue;
 
 pub(crate) use audit::Asked;
-pub(crate) use resolve::{Budget, Failure, Refusal};
+pub(crate) use resolve::{Budget, Departures, Failure, Refusal};
 pub use tongue::SCHEMA;
 pub(crate) use tongue::{Prepared, Request, Speaker};
 
@@ -45,7 +45,11 @@ impl World {
             reset_at: self.now() + chrono::TimeDelta::hours(1),
         };
         let body = match speaker.prepare(&request) {
-            Ok(prepared) => speaker.answer(self, &request, prepared, budget, &[]).body,
+            Ok(prepared) => {
+                speaker
+                    .answer(self, &request, prepared, budget, &Departures::default())
+                    .body
+            }
             Err(unfit) => unfit.answer.body,
         };
         serde_json::from_slice(&body).expect("the world writes JSON")

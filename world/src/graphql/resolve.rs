@@ -33,6 +33,14 @@ pub(crate) struct Refusal {
     pub failure: Failure,
 }
 
+/// How an execution departs from the graph.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Departures {
+    pub refusals: Vec<Refusal>,
+    /// The most items of one page, where that is fewer than asked for.
+    pub page_cap: Option<usize>,
+}
+
 /// What GitHub writes beside a field error's message and path.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
@@ -57,7 +65,7 @@ pub(crate) struct Session<'w> {
     pub budget: Budget,
     pub cost: u64,
     pub node_count: u64,
-    pub refusals: &'w [Refusal],
+    pub departures: &'w Departures,
     pub notes: RefCell<Notes>,
 }
 
@@ -213,7 +221,7 @@ impl<'w> Thing<'w> {
     }
 
     fn refusal(&self, info: &ResolveInfo<'_>) -> Option<&'w Refusal> {
-        let refusals = self.session.refusals;
+        let refusals = &self.session.departures.refusals;
         refusals.iter().find(|refusal| {
             let (ty, field) = refusal.field.split_once('.').unwrap_or(("", &refusal.field));
             field == info.field_name()
@@ -272,7 +280,7 @@ impl ObjectValue for Thing<'_> {
     }
 
     fn resolve_field<'a>(&'a self, info: &'a ResolveInfo<'a>) -> Result<ResolvedValue<'a>, FieldError> {
-        if !self.session.refusals.is_empty()
+        if !self.session.departures.refusals.is_empty()
             && let Some(refusal) = self.refusal(info)
         {
             return Err(self.session.fail(refusal.failure.clone()));

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::audit::{Asked, Audit};
-use super::resolve::{Budget, FAILURE_MARK, Notes, Refusal, Session, Thing};
+use super::resolve::{Budget, Departures, FAILURE_MARK, Notes, Session, Thing};
 use crate::graph::World;
 
 /// The schema's text.
@@ -196,10 +196,10 @@ impl Speaker {
         request: &Request,
         mut prepared: Prepared,
         budget: Budget,
-        refusals: &[Refusal],
+        departures: &Departures,
     ) -> Answered {
         for _ in 0..MOST_TOMORROWS {
-            let (response, notes) = prepared.run(world, request, budget, refusals);
+            let (response, notes) = prepared.run(world, request, budget, departures);
             if !notes.tomorrow.is_empty() {
                 let additions = prepared
                     .tongue
@@ -235,7 +235,7 @@ impl Prepared {
         world: &World,
         request: &Request,
         budget: Budget,
-        refusals: &[Refusal],
+        departures: &Departures,
     ) -> (ExecutionResponse, Notes) {
         let session = Session {
             world,
@@ -243,7 +243,7 @@ impl Prepared {
             budget,
             cost: self.audit.cost,
             node_count: self.audit.node_count,
-            refusals,
+            departures,
             notes: std::cell::RefCell::default(),
         };
         let nothing = Map::new();

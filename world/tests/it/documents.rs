@@ -38,7 +38,7 @@ fn document(n: usize) -> Option<String> {
 fn variables<'a>(pulls: impl Iterator<Item = (&'a str, u32)>) -> Map<String, Value> {
     let mut variables = Map::new();
     for (at, (repo, number)) in pulls.enumerate() {
-        let (owner, name) = repo.split_once('/').unwrap();
+        let (owner, name) = repo.split_once('/').expect("an owner and a name");
         variables.insert(format!("o{at}"), json!(owner));
         variables.insert(format!("n{at}"), json!(name));
         variables.insert(format!("p{at}"), json!(number));

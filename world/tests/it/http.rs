@@ -264,6 +264,19 @@ async fn fields_fail_alone_with_their_path() {
 }
 
 #[tokio::test]
+async fn pages_may_be_shorter_than_asked_for() {
+    let served = served().await;
+    served.faults().add(Fault::short_pages(1));
+    let document = "{ repository(owner: \"o\", name: \"r\") { pullRequests(first: 50) {
+        totalCount nodes { number } pageInfo { hasNextPage } } } }";
+    let answer = query(&served, document, json!({})).await;
+    assert_eq!(
+        answer["data"]["repository"]["pullRequests"],
+        json!({ "totalCount": 2, "nodes": [{ "number": 7 }], "pageInfo": { "hasNextPage": true } })
+    );
+}
+
+#[tokio::test]
 async fn the_world_changes_between_two_requests() {
     let served = served().await;
     served.faults().add(
