@@ -233,12 +233,14 @@ impl<S: Store> Writer<S> {
                 }
                 Request::Close(done) => closing = Some(done),
                 query => {
-                    // A question sees what was asked before it.
+                    // A question sees what was asked before it. Who waits for that is served in its group.
+                    self.serve_waiting(&mut group).await;
                     self.commit(mem::take(&mut group)).await;
                     self.answer(query).await;
                 }
             }
             if group.writes.len() >= GROUP_RECORDS {
+                self.serve_waiting(&mut group).await;
                 self.commit(mem::take(&mut group)).await;
             }
         }
