@@ -285,10 +285,12 @@ impl Plan {
         outcome
     }
 
-    /// What the run has shown of the sizes that work.
+    /// What the run has shown of the sizes that work. One in which nothing was answered shows nothing.
     pub(crate) fn teach(&self, sizes: &mut Sizes) {
         for (repo, (answered, has_failed)) in &self.experience {
-            sizes.learn(repo, *answered, *has_failed);
+            if *answered > 0 {
+                sizes.learn(repo, *answered, *has_failed);
+            }
         }
     }
 

@@ -34,14 +34,10 @@ impl Sizes {
         batches
     }
 
-    /// What a run has shown of a repository: the most of a batch that was answered, and whether a
+    /// What a run has shown of a repository: the most of a batch that was answered, 1 or more, and whether a
     /// larger one failed. After a run without a failure twice as many are tried.
     pub(crate) fn learn(&mut self, repo: &RepoName, answered: usize, has_failed: bool) {
-        let size = if has_failed {
-            answered.max(1)
-        } else {
-            self.of(repo) * 2
-        };
+        let size = if has_failed { answered } else { self.of(repo) * 2 };
         if size >= BATCH {
             self.0.remove(repo);
         } else {
@@ -79,7 +75,7 @@ mod tests {
         known.learn(&heavy, 12, false);
         known.learn(&heavy, 24, false);
         assert_eq!(known, Sizes::default());
-        known.learn(&heavy, 0, true);
+        known.learn(&heavy, 1, true);
         assert_eq!(sizes(&refs("o/heavy", 2), &known), [1, 1]);
     }
 }

@@ -346,6 +346,14 @@ fn a_size_that_works_is_remembered() {
         requests.push(sent);
     }
     assert_eq!(requests, [18, 9]);
+
+    let mut down = Plan::new(&refs(50), &limits(), &Sizes::default());
+    while let Next::Send(job) = down.next(crate::fixture::READ_AT.parse().unwrap()) {
+        down.took(job, server(), crate::fixture::READ_AT.parse().unwrap());
+    }
+    let mut unchanged = Sizes::default();
+    down.teach(&mut unchanged);
+    assert_eq!(unchanged, Sizes::default(), "an outage teaches nothing");
 }
 
 #[test]
