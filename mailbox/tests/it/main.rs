@@ -4,6 +4,7 @@
 
 use mailbox::{Draft, MailboxName, Message};
 
+mod crash;
 mod disk;
 mod fixtures;
 mod handle;
