@@ -15,8 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use chrono::Utc;
-use mailbox::{Draft, MailboxName, Mailboxes, Message, MsgId, SystemClock};
+use mailbox::{Draft, MailboxName, Mailboxes, Message, SystemClock};
 use tokio::sync::{mpsc, oneshot};
 
 /// The most messages that a peer's group holds; the same bound as the mailbox's own writer.
@@ -162,7 +161,7 @@ async fn drive_peer(engine: impl Engine, senders: usize, each: usize) -> Duratio
 }
 
 async fn drive_mailbox(dir: &Path, senders: usize, each: usize) -> (Duration, u64) {
-    let mailboxes = Mailboxes::open_sled(&dir.join("mailbox"), Arc::new(SystemClock::default())).unwrap();
+    let mailboxes = Mailboxes::open_sled(&dir.join("mailbox"), Arc::new(SystemClock::start())).unwrap();
     let before = mailboxes.counters().syncs;
     let handle = mailboxes.clone();
     let took = drive(senders, each, move |item| {

@@ -52,7 +52,11 @@ impl Actor for Retro {
             msg_id: header.msg_id().as_str(),
             audit: &audit,
         };
-        let key = header.msg_id().to_string();
+        // An id may hold what JSON escapes, so the key is taken as the line will have it.
+        let key = format!(
+            "\"msg_id\":{}",
+            serde_json::to_string(header.msg_id().as_str()).map_err(Fault::crash)?
+        );
         let line = serde_json::to_string(&line).map_err(Fault::crash)?;
         turn.append_line(&HomePath::fixed("retro.jsonl"), key, line)
             .await?;

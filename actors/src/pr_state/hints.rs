@@ -3,28 +3,100 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use github::{ReadError, Reader};
 use lifecycle::{DripQueue, GateFile, GateHint};
 use pulls::{PullFacts, RepoName};
 use runtime::{EffectError, HomePath, Turn};
 
-/// The gate files that bear the name of a repository in question.
-pub(super) struct Gates {
-    files: BTreeMap<String, GateFile>,
+/// The most repositories whose present name is asked for in one dispatch, a request each. Names change
+/// rarely and each is asked for once, so this bounds what a queue of made-up names can cost.
+const MAX_RENAMES: usize = 5;
+
+/// Which repository has a name now that had another one before, as far as it was asked for: `None` where
+/// GitHub knows no repository under the old name.
+#[derive(Debug, Default)]
+pub(super) struct Renames {
+    known: BTreeMap<RepoName, Option<RepoName>>,
 }
 
-impl Gates {
-    /// What is known of the gate of a pull request's repository, under its name now and before.
-    pub(super) fn about(&self, pull: &PullFacts, gated: &BTreeSet<RepoName>) -> GateHint {
-        let names = names(pull);
-        let files = names
-            .iter()
-            .filter_map(|name| self.files.get(&GateFile::name(name).to_ascii_lowercase()));
-        GateHint::find(files, &names, names.iter().any(|name| gated.contains(name)))
+impl Renames {
+    /// Asks for the present names of the repositories that hints name and no pull request has.
+    ///
+    /// A hint can only be about a pull request that was found, so a name is worth asking for when the number
+    /// beside it is the number of one of them.
+    pub(super) async fn learn(
+        &mut self,
+        github: &Reader,
+        queue: &DripQueue,
+        gates: &Gates,
+        pulls: &[PullFacts],
+    ) -> Result<(), ReadError> {
+        let present: BTreeSet<RepoName> = pulls.iter().flat_map(read_as).collect();
+        let numbers: BTreeSet<_> = pulls.iter().map(|pull| pull.at.number).collect();
+        let queued = queue
+            .refs()
+            .into_iter()
+            .filter(|at| numbers.contains(&at.number))
+            .map(|at| at.repo);
+        let wanted: BTreeSet<RepoName> = queued
+            .chain(gates.files.iter().filter_map(|file| file.repo.clone()))
+            .filter(|repo| !present.contains(repo) && !self.known.contains_key(repo))
+            .take(MAX_RENAMES)
+            .collect();
+        for old in wanted {
+            let now = match github.repository(&old).await {
+                Ok(now) => Some(now),
+                Err(ReadError::NoRepository(_) | ReadError::NoAccess { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            self.known.insert(old, now);
+        }
+        Ok(())
+    }
+
+    /// Every name under which hints about a pull request may stand: its repository's present one, the one it
+    /// was asked for by, and former ones.
+    pub(super) fn names(&self, pull: &PullFacts) -> Vec<RepoName> {
+        let mut names = Vec::from(read_as(pull));
+        let former = |(old, now): (&RepoName, &Option<RepoName>)| {
+            (now.as_ref() == Some(&pull.at.repo)).then(|| old.clone())
+        };
+        names.extend(self.known.iter().filter_map(former));
+        names
     }
 }
 
-fn names(pull: &PullFacts) -> [RepoName; 2] {
+fn read_as(pull: &PullFacts) -> [RepoName; 2] {
     [pull.at.repo.clone(), pull.asked_as.clone()]
+}
+
+/// The gate attestations.
+#[derive(Debug, Default)]
+pub(super) struct Gates {
+    /// Each with its name in lower case: GitHub folds case, so a file under another capitalisation is the
+    /// repository's too.
+    names: Vec<String>,
+    files: Vec<GateFile>,
+}
+
+impl Gates {
+    /// What is known of the gate of a pull request's repository under any of its names.
+    pub(super) fn about(&self, names: &[RepoName], gated: &BTreeSet<RepoName>) -> GateHint {
+        let wanted: Vec<String> = names
+            .iter()
+            .map(|name| GateFile::name(name).to_ascii_lowercase())
+            .collect();
+        let files = self
+            .names
+            .iter()
+            .zip(&self.files)
+            .filter(|(name, _)| wanted.contains(name));
+        GateHint::find(
+            files.map(|(_, file)| file),
+            names,
+            names.iter().any(|name| gated.contains(name)),
+        )
+    }
 }
 
 /// Reads every file of the drip queue.
@@ -51,30 +123,20 @@ pub(super) async fn read_queue(
     Ok(queue)
 }
 
-/// Reads the gate files of the pull requests' repositories.
-pub(super) async fn read_gates(
-    turn: &mut Turn,
-    pulls: &[PullFacts],
-    problems: &mut Vec<String>,
-) -> Result<Gates, EffectError> {
+/// Reads the gate attestations.
+pub(super) async fn read_gates(turn: &mut Turn, problems: &mut Vec<String>) -> Result<Gates, EffectError> {
     let folder = HomePath::fixed("gates");
-    // GitHub folds case, so a file under another capitalisation is the repository's too.
-    let wanted: BTreeSet<String> = pulls
-        .iter()
-        .flat_map(names)
-        .map(|repo| GateFile::name(&repo).to_ascii_lowercase())
-        .collect();
-    let mut files = BTreeMap::new();
+    let mut gates = Gates::default();
     for entry in turn.list_dir(&folder).await? {
-        let name = entry.name.to_ascii_lowercase();
-        if entry.is_dir || !wanted.contains(&name) {
+        if entry.is_dir || !entry.name.ends_with(".gate") {
             continue;
         }
         if let Some(text) = read(turn, &folder, &entry.name, problems).await {
-            files.insert(name, GateFile::parse(&text, entry.modified));
+            gates.names.push(entry.name.to_ascii_lowercase());
+            gates.files.push(GateFile::parse(&text, entry.modified));
         }
     }
-    Ok(Gates { files })
+    Ok(gates)
 }
 
 /// One file of hints; one that cannot be read is reported and left out.

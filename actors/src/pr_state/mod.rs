@@ -86,6 +86,7 @@ pub struct PrState {
     rules: Rules,
     selection: Selection,
     progress: OnProgress,
+    renames: hints::Renames,
     report: Option<Report>,
 }
 
@@ -97,6 +98,7 @@ impl PrState {
             rules,
             selection,
             progress: Arc::new(|_| ()),
+            renames: hints::Renames::default(),
             report: None,
         }
     }
@@ -114,12 +116,12 @@ impl PrState {
 
     /// One dispatch as of the turn's moment: find, read, classify, record, send. What fails for one pull
     /// request is in the report. The messages are sent when the turn is done.
-    async fn dispatch(&self, turn: &mut Turn) -> Result<Report, DispatchError> {
-        let selection = &self.selection;
+    async fn dispatch(&mut self, turn: &mut Turn) -> Result<Report, DispatchError> {
+        let selection = self.selection.clone();
         let now = turn.now();
         let mut problems = Vec::new();
         let queue = hints::read_queue(turn, &mut problems).await?;
-        let found = self.find(selection, &queue, &mut problems).await?;
+        let found = self.find(&selection, &queue, &mut problems).await?;
         let read = self.github.pulls(&found.refs, &*self.progress).await;
         turn.progress();
         if let Some(stopped) = read.stopped {
@@ -128,14 +130,22 @@ impl PrState {
             }
             problems.push(format!("GitHub was not read to the end: {stopped}"));
         }
-        let gates = hints::read_gates(turn, &read.found, &mut problems).await?;
+        let gates = hints::read_gates(turn, &mut problems).await?;
+        if let Err(error) = self
+            .renames
+            .learn(&self.github, &queue, &gates, &read.found)
+            .await
+        {
+            problems.push(format!("former names of repositories are not known: {error}"));
+        }
 
         let mut verdicts = Vec::new();
         for pull in &read.found {
             turn.saw(&pull.at.to_string(), &evidence_of(pull));
+            let names = self.renames.names(pull);
             let about = lifecycle::Hints {
-                queue: queue.entry(pull).cloned(),
-                gate: gates.about(pull, &self.rules.gated),
+                queue: queue.entry_under(&names, pull.at.number).cloned(),
+                gate: gates.about(&names, &self.rules.gated),
             };
             match classify(pull, &about, &self.rules.settings, now) {
                 Outcome::Classified(verdict) => verdicts.push(*verdict),

@@ -140,7 +140,7 @@ pub(super) async fn write(
     let mut lines: Vec<KeyedLine> = rows
         .iter()
         .map(|(row, verdict)| KeyedLine {
-            key: row.msg_id.clone(),
+            key: key_of(&row.msg_id),
             line: json_line(&Line {
                 v: LINE_VERSION,
                 ts: ts.clone(),
@@ -152,19 +152,19 @@ pub(super) async fn write(
         })
         .collect();
     if lines.is_empty() {
-        let key = format!("pr-state-{}", timestamp(msg_id::minute(now)));
+        let id = format!("pr-state-{}", timestamp(msg_id::minute(now)));
         let note = "no open pull requests";
         let line = EmptyLine {
             v: LINE_VERSION,
             ts: ts.clone(),
-            msg_id: &key,
+            msg_id: &id,
             prs: 0,
             skipped: report.snapshot.skipped.len(),
             note,
         };
         lines.push(KeyedLine {
             line: json_line(&line),
-            key,
+            key: key_of(&id),
         });
     }
     turn.append_lines(&snapshot_lines(), lines).await?;
@@ -201,6 +201,11 @@ pub(super) fn attention_line(attention: &Attention) -> String {
 
 fn snapshot_lines() -> HomePath {
     HomePath::fixed("pr-state.jsonl")
+}
+
+/// The key of a line: its whole `msg_id` field, since one id can be the beginning of another.
+fn key_of(msg_id: &str) -> String {
+    format!("\"msg_id\":\"{msg_id}\"")
 }
 
 fn json_line<T: Serialize>(line: &T) -> String {

@@ -141,6 +141,17 @@ impl DripQueue {
         self.entries(|entry| entry.pr_number == number && names.contains(&entry.repo))
     }
 
+    /// Every pull request that the queue names, under the name that its repository has there.
+    pub fn refs(&self) -> BTreeSet<PrRef> {
+        self.last
+            .values()
+            .map(|(_, entry)| PrRef {
+                repo: entry.repo.clone(),
+                number: entry.pr_number,
+            })
+            .collect()
+    }
+
     /// The pull requests whose last line says `open`, for `--from-queue`.
     pub fn open(&self) -> BTreeSet<PrRef> {
         self.last
