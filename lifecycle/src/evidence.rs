@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use pulls::Login;
 use pulls::asked::{self, Asked};
 use pulls::checks::{self, ChecksVerdict};
-use pulls::facts::{PullFacts, ReviewState, Time};
+use pulls::facts::{Mergeable, PullFacts, ReviewState, Time};
 use pulls::question::{self, Question};
 use pulls::superseded::{self, Superseded};
 use pulls::threads;
@@ -17,6 +17,8 @@ use crate::hints::Hints;
 /// The answers to every question that a rule asks.
 pub(crate) struct Evidence<'a> {
     pub pull: &'a PullFacts,
+    /// An empty word, as some clients write it, is no word: not known yet.
+    pub mergeable: Mergeable,
     pub hints: &'a Hints,
     pub checks: ChecksVerdict,
     pub superseded: Option<Superseded>,
@@ -35,6 +37,10 @@ impl<'a> Evidence<'a> {
         let since = |time: Time| (now - time).max(TimeDelta::zero());
         Self {
             pull,
+            mergeable: match &pull.mergeable {
+                Mergeable::Other(word) if word.is_empty() => Mergeable::Unknown,
+                known => known.clone(),
+            },
             hints,
             checks: checks::verdict(&pull.checks, pull.created_at, now),
             superseded: superseded::superseded(pull),

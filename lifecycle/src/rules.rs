@@ -121,7 +121,7 @@ fn look(rule: RuleId, evidence: &Evidence<'_>) -> Option<(bool, String)> {
         },
         RuleId::RebaseConflict => {
             let base = escape::clamp(&escape::line(&pull.base.branch), SHOWN);
-            match &pull.mergeable {
+            match &evidence.mergeable {
                 Mergeable::Conflicting => (true, format!("conflicts with {base}")),
                 Mergeable::Mergeable => (false, format!("merges into {base} without a conflict")),
                 Mergeable::Unknown => (
@@ -175,7 +175,7 @@ fn look_at_ship(evidence: &Evidence<'_>) -> (bool, String) {
     if pull.is_draft {
         missing.push("draft".to_owned());
     }
-    match &pull.mergeable {
+    match &evidence.mergeable {
         // Not computed yet counts as mergeable (RFC of the author's half, "Failure modes").
         Mergeable::Mergeable | Mergeable::Unknown => {}
         Mergeable::Conflicting => missing.push("in conflict".to_owned()),
@@ -198,7 +198,7 @@ fn look_at_ship(evidence: &Evidence<'_>) -> (bool, String) {
         "green CI"
     };
     let queued = pull.merge_queue_position.map(|_| ", in the merge queue");
-    let computed = (pull.mergeable == Mergeable::Unknown).then_some(", mergeability not computed yet");
+    let computed = (evidence.mergeable == Mergeable::Unknown).then_some(", mergeability not computed yet");
     let because = format!(
         "approved + {ci}{}{}",
         queued.unwrap_or_default(),

@@ -119,7 +119,7 @@ impl Signals {
                 .review_decision
                 .clone()
                 .filter(|decision| !decision.as_str().is_empty()),
-            mergeable: pull.mergeable.clone(),
+            mergeable: evidence.mergeable.clone(),
             ci: checks.ci,
             activity_h: evidence.quiet_for.into(),
             maintainer_question: !evidence.questions.is_empty(),

@@ -86,7 +86,7 @@ fn latest_that_says_anything<'a>(pull: &'a PullFacts, people: &People) -> Option
 /// assert!(words_to_close("Please close this connection in the destructor.", &own, None).is_none());
 /// ```
 pub fn words_to_close(markdown: &str, own: &PrRef, author: Option<&Login>) -> Option<String> {
-    let prose = prose::prose(markdown);
+    let prose = prose::prose_that_stands(markdown);
     let sentences = sentences::sentences(&prose);
     let found = grammar::first_request(&sentences, own, author)?;
     let shown: String = found

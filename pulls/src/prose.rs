@@ -24,13 +24,35 @@ pub const LINK: char = '\u{E001}';
 /// assert_eq!(text, "Why \u{E000}?\n\nSee \u{E001}.");
 /// ```
 pub fn prose(markdown: &str) -> String {
+    words(markdown, Struck::Stands)
+}
+
+/// As [`prose`], without what its writer struck through, and so took back.
+pub fn prose_that_stands(markdown: &str) -> String {
+    words(markdown, Struck::IsGone)
+}
+
+/// Whether text that is struck through counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Struck {
+    Stands,
+    IsGone,
+}
+
+fn words(markdown: &str, struck: Struck) -> String {
     let options = Options::ENABLE_TABLES
         | Options::ENABLE_STRIKETHROUGH
         | Options::ENABLE_TASKLISTS
         | Options::ENABLE_FOOTNOTES;
     let mut out = Words::default();
     for (event, range) in Parser::new_ext(markdown, options).into_offset_iter() {
-        out.take(event, &range, markdown);
+        match event {
+            Event::Start(Tag::Strikethrough) if struck == Struck::IsGone => out.hidden += 1,
+            Event::End(TagEnd::Strikethrough) if struck == Struck::IsGone => {
+                out.hidden = out.hidden.saturating_sub(1);
+            }
+            event => out.take(event, &range, markdown),
+        }
     }
     out.finish()
 }
@@ -56,7 +78,8 @@ struct Words {
     html: Option<String>,
     quotes: usize,
     code: usize,
-    images: usize,
+    /// Images, and struck text where that does not count.
+    hidden: usize,
     autolinks: usize,
     line: Line,
 }
@@ -122,7 +145,7 @@ impl Words {
                 self.close_block();
                 self.code += 1;
             }
-            Tag::Image { .. } => self.images += 1,
+            Tag::Image { .. } => self.hidden += 1,
             Tag::Link { link_type, .. } => {
                 if matches!(link_type, LinkType::Autolink | LinkType::Email) {
                     self.block.push(LINK);
@@ -145,7 +168,7 @@ impl Words {
                 self.quotes = self.quotes.saturating_sub(1);
             }
             TagEnd::CodeBlock => self.code = self.code.saturating_sub(1),
-            TagEnd::Image => self.images = self.images.saturating_sub(1),
+            TagEnd::Image => self.hidden = self.hidden.saturating_sub(1),
             TagEnd::Link => self.autolinks = self.autolinks.saturating_sub(1),
             TagEnd::HtmlBlock => {
                 let html = self.html.take().unwrap_or_default();
@@ -166,7 +189,7 @@ impl Words {
     /// Whether text at this place is the writer's own word.
     fn counts(&mut self, range: &Range<usize>, source: &str) -> bool {
         self.code == 0
-            && self.images == 0
+            && self.hidden == 0
             && self.autolinks == 0
             && (self.quotes == 0 || !self.line.is_quoted(source, range.start))
     }

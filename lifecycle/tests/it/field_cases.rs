@@ -137,11 +137,11 @@ fn b029_a_word_that_is_not_known_is_neither_green_nor_a_crash() {
 
 #[test]
 fn b030_unknown_mergeability_does_not_rebase() {
-    let verdict = verdict(pull().with(|pull| pull.mergeable = Mergeable::Unknown));
-    assert_eq!(
-        (verdict.bucket, verdict.signals.mergeable),
-        (Bucket::Wait, Mergeable::Unknown)
-    );
+    for word in ["UNKNOWN", ""] {
+        let verdict = verdict(pull().with(|pull| pull.mergeable = word.into()));
+        assert_eq!(verdict.bucket, Bucket::Wait, "{word:?}");
+        assert_eq!(verdict.signals.mergeable, Mergeable::Unknown, "{word:?}");
+    }
 }
 
 #[test]

@@ -86,6 +86,12 @@ const NEXT_STEPS: &[&str] = &[
     "let",
     "make",
     "join",
+    "i'll",
+    "we'll",
+    "let's",
+    "then",
+    "thanks",
+    "thank",
 ];
 
 /// One sentence being read.

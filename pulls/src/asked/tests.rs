@@ -82,6 +82,10 @@ fn plain_words_to_the_author() {
         "Please close this at once.",
         "Please close this as soon as possible.",
         "Please close this ❤️",
+        "Please close this PR and I'll merge #12.",
+        "Please close this :)",
+        "Closing due to inactivity.",
+        "Closed in favour of #12.",
         "After discussing it with the team, please close this PR.",
     ] {
         assert!(hears(body), "should be heard: {body:?}");
@@ -197,6 +201,14 @@ fn negations_questions_conditions_and_other_things() {
         "@maintainer2, please close this.",
         "I would not say please close this.",
         "Perhaps close this.",
+        "~~Please close this.~~ Please add a test.",
+        "Let's not close this.",
+        "Whatever you do, don't please close this.",
+        "Please close this PR's file handle.",
+        "Please close the PR template's bracket.",
+        "The API of this PR is superseded by #9.",
+        "This supersedes #9.",
+        "I was about to write please close this, but then I read the code.",
         "Maybe close this PR.",
     ] {
         assert!(!hears(body), "should not be heard: {body:?}");
