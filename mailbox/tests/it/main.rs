@@ -7,6 +7,7 @@ use mailbox::{Draft, MailboxName, Message};
 mod crash;
 mod disk;
 mod fixtures;
+mod full;
 mod handle;
 mod mirror;
 mod model;

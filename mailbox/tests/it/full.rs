@@ -1,0 +1,100 @@
+//! A disk that is full, and what happens when there is space again.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use mailbox::{Appended, Filter, MailboxError, Mailboxes, Seq, SystemClock};
+
+use crate::{draft_of, name};
+
+/// A small file system in memory.
+struct Small<'a>(&'a Path);
+
+impl Small<'_> {
+    fn mount(dir: &Path) -> Option<Small<'_>> {
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=40m", "tmpfs"])
+            .arg(dir)
+            .output();
+        mounted
+            .is_ok_and(|output| output.status.success())
+            .then_some(Small(dir))
+    }
+}
+
+impl Drop for Small<'_> {
+    fn drop(&mut self) {
+        // What is still open is gone with the last file.
+        let _ = Command::new("umount").arg("--lazy").arg(self.0).output();
+    }
+}
+
+#[tokio::test]
+async fn a_full_disk_is_an_error_and_mends_itself_with_space() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(dir.path()) else {
+        println!("skipped: no small file system can be mounted here");
+        return;
+    };
+    let home = small.0.join("mailbox");
+    let mailboxes = Mailboxes::open_sled(&home, Arc::new(SystemClock::start())).unwrap();
+    mailboxes.append(vec![draft_of("before", 100)]).await.unwrap();
+    let filler = small.0.join("filler");
+    fs::write(&filler, vec![1; 12 * 1024 * 1024]).unwrap();
+
+    let mut placed = 1;
+    let error = loop {
+        assert!(placed < 100_000, "the disk is never full");
+        let drafts = (0..20)
+            .map(|n| draft_of(&format!("m-{placed}-{n}"), 5_000))
+            .collect();
+        match mailboxes.append(drafts).await {
+            Ok(_) => placed += 20,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, MailboxError::Store(_)));
+    assert!(error.to_string().contains("no space left"), "{error}");
+    assert!(error.to_string().contains("free some"), "{error}");
+
+    fs::remove_file(&filler).unwrap();
+    // What was refused may or may not be found; what was acknowledged is, and the next one follows.
+    let appended = mailboxes.append(vec![draft_of("after", 100)]).await.unwrap();
+    let Appended::Placed(seq) = appended[0] else {
+        panic!("{appended:?}")
+    };
+    assert!(
+        seq == Seq(placed + 1) || seq == Seq(placed + 21),
+        "{seq} after {placed}"
+    );
+    let before = mailboxes.append(vec![draft_of("before", 100)]).await.unwrap();
+    assert_eq!(
+        before,
+        [Appended::Known {
+            seq: Seq(1),
+            outcome: None
+        }]
+    );
+    let page = mailboxes
+        .envelopes(&name(), Filter::all().after(Seq(placed - 1)))
+        .await
+        .unwrap();
+    assert_eq!(page[0].seq, Seq(placed));
+    mailboxes.close().await;
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_made_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = Mailboxes::open_sled(&file.join("mailbox"), Arc::new(SystemClock::start())).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with(&format!("cannot write in {}", file.join("mailbox").display())),
+        "{error}"
+    );
+}
