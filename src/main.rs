@@ -1,2 +1,29 @@
-//! The command line of `sweep`.
-fn main() {}
+//! The command line of `sweep`: parse, wire, print. What a library could hold is in the crates beside it.
+
+mod cli;
+mod commands;
+mod config;
+mod demo;
+mod duration;
+mod failure;
+mod home;
+mod logging;
+mod mirroring;
+mod print;
+mod progress;
+mod signals;
+mod token;
+mod views;
+mod wiring;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    failure::run(|| match cli::parse(std::env::args_os())? {
+        cli::Parsed::Text(text) => print::text(&text),
+        cli::Parsed::Command(cli) => {
+            logging::start(cli.global.log_format);
+            commands::run(*cli)
+        }
+    })
+}

@@ -1,0 +1,60 @@
+//! `sweep actors`: every declared actor, and what a person must look at.
+
+use chrono::DateTime;
+use runtime::Overview;
+use serde_json::json;
+
+use super::Context;
+use crate::cli::Listing;
+use crate::failure::Failure;
+use crate::print::{self, Table};
+use crate::views::{ActorView, AttentionView};
+use crate::wiring::Opened;
+
+/// Prints them. Whoever gets here holds the home, so no actor runs.
+pub async fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
+    let config = context.config()?;
+    let opened = Opened::open(&context.home, &config).await?;
+    let overview = opened.overview(&config).await;
+    let now = opened.clock.now();
+    opened.close().await;
+    let Overview { actors, attention } = overview?;
+    if listing.json {
+        return print::json(&json!({
+            "actors": actors.iter().map(ActorView::from).collect::<Vec<_>>(),
+            "attention": attention.iter().map(AttentionView::from).collect::<Vec<_>>(),
+        }));
+    }
+    let mut table = Table::new([
+        "actor",
+        "state",
+        "restarts",
+        "unread",
+        "oldest unread",
+        "quarantined",
+        "consumes",
+    ]);
+    for actor in &actors {
+        table.row([
+            actor.name.to_string(),
+            actor.state.word().to_owned(),
+            actor.restarts.to_string(),
+            actor.unread.to_string(),
+            actor.oldest_unread.map_or_else(
+                || "-".to_owned(),
+                |oldest| print::age(DateTime::from(now) - DateTime::from(oldest)),
+            ),
+            actor.quarantined.to_string(),
+            actor.intents.join(", "),
+        ]);
+    }
+    let mut text = table.render();
+    for attention in &attention {
+        text.push_str(&format!(
+            "attention: {}; {}\n",
+            print::shown(&attention.text),
+            print::shown(&attention.mend)
+        ));
+    }
+    print::text(&text)
+}

@@ -1,0 +1,86 @@
+//! One module a command: what it reads, what it asks of the crates, what it prints.
+
+mod ack;
+mod actors;
+mod completions;
+mod config;
+mod inbox;
+mod next;
+mod pr_state;
+mod run;
+mod send;
+
+use std::env;
+
+use chrono::{DateTime, Utc};
+use mailbox::MailboxName;
+
+use crate::cli::{Cli, Command, Global};
+use crate::config::Config;
+use crate::failure::{Exit, Failure};
+use crate::home::{self, Home};
+
+/// What every command starts from.
+#[derive(Debug)]
+pub struct Context {
+    /// Where things lie.
+    pub home: Home,
+    /// The moment that a one-shot command is evaluated as of; `None` is now.
+    pub now: Option<DateTime<Utc>>,
+}
+
+impl Context {
+    fn new(global: &Global) -> Result<Self, Failure> {
+        Ok(Self {
+            home: Home::locate(
+                global.home.as_deref(),
+                env::var_os(home::VARIABLE),
+                env::var_os("HOME"),
+            )?,
+            now: global.now,
+        })
+    }
+
+    /// The configuration of this home.
+    pub fn config(&self) -> Result<Config, Failure> {
+        self.home.is_there()?;
+        Ok(Config::load(&self.home.path)?)
+    }
+}
+
+/// Carries out a command.
+pub fn run(cli: Cli) -> Result<(), Failure> {
+    let Cli { global, command } = cli;
+    if let Command::Completions(choice) = command {
+        // Needs no home: it is run before there is one.
+        return completions::run(&choice);
+    }
+    let context = Context::new(&global)?;
+    match command {
+        Command::Actors(listing) => wait(actors::run(&context, &listing)),
+        Command::Inbox(choice) => wait(inbox::run(&context, &choice)),
+        Command::Send(choice) => wait(send::run(&context, &choice)),
+        Command::Next(choice) => wait(next::run(&context, &choice)),
+        Command::Ack(choice) => wait(ack::ack(&context, &choice)),
+        Command::Nack(choice) => wait(ack::nack(&context, &choice)),
+        Command::Config(listing) => config::run(&context, &listing),
+        Command::Completions(choice) => completions::run(&choice),
+        Command::Run(choice) => wait(run::run(&context, &choice)),
+        Command::PrState(choice) => wait(pr_state::run(&context, &choice)),
+    }
+}
+
+/// Carries out a one-shot command on a runtime of one thread.
+fn wait(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new(Exit::Other, "cannot start the runtime").because(error))?
+        .block_on(command)
+}
+
+/// The name of an actor as it stands on the command line.
+fn mailbox_name(text: &str) -> Result<MailboxName, Failure> {
+    text.parse()
+        .map_err(|error: mailbox::NameError| Failure::new(Exit::Usage, "ACTOR").because(error))
+}

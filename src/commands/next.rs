@@ -1,0 +1,51 @@
+//! `sweep next ACTOR`: takes one message under a lease, for an actor that lives outside this process.
+
+use mailbox::{LeaseId, Lessee, Message};
+
+use super::{Context, mailbox_name};
+use crate::cli::Next;
+use crate::failure::Failure;
+use crate::print;
+use crate::wiring::Opened;
+
+/// Prints the message as one JSON line with its lease; with nothing to take, prints nothing.
+pub async fn run(context: &Context, choice: &Next) -> Result<(), Failure> {
+    let of = mailbox_name(&choice.actor)?;
+    let config = context.config()?;
+    let opened = Opened::open(&context.home, &config).await?;
+    let taken = async {
+        opened.known(&of)?;
+        let lessee = Lessee::Pull {
+            for_: choice.lease.get(),
+        };
+        Ok::<_, Failure>(opened.mailboxes.try_lease(&of, lessee).await?)
+    }
+    .await;
+    opened.close().await;
+    match taken? {
+        None => Ok(()),
+        Some(delivery) => print::text(&with_lease(&delivery.envelope.message, delivery.lease.id())),
+    }
+}
+
+/// The message's line as it is, with one field more.
+fn with_lease(message: &Message, lease: LeaseId) -> String {
+    let line = message.line().trim_end();
+    let fields = line.strip_suffix('}').expect("a message is a JSON object");
+    format!("{fields},\"lease\":\"{lease}\"}}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lease_is_one_more_field_of_the_line() {
+        let line = r#"{"ts":"2026-05-14T17:45:00Z","from":"t","intent":"note","msg_id":"m","n":0.10}"#;
+        let message = Message::parse(line.as_bytes()).unwrap();
+        assert_eq!(
+            with_lease(&message, LeaseId::from_u128(1)),
+            r#"{"ts":"2026-05-14T17:45:00Z","from":"t","intent":"note","msg_id":"m","n":0.10,"lease":"00000000-0000-0000-0000-000000000001"}"#
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! `sweep run`: hosts the actors until it is asked to stop.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use github::{ErrorClass, Reader};
+use mailbox::{Mailboxes, Moment};
+use runtime::{Drained, Running, TaktReport};
+
+use super::{Context, pr_state};
+use crate::cli::Run;
+use crate::config::Config;
+use crate::demo::Demo;
+use crate::failure::{Exit, Failure, say};
+use crate::home::Home;
+use crate::print::{self, Table};
+use crate::signals::Signals;
+use crate::wiring::{self, Chosen, Opened};
+
+/// The wait before the one retry after a rate limit (contract, section 4).
+const RETRY_WAIT: Duration = Duration::from_secs(30);
+
+/// How many acks of one mailbox the summary counts; more than a dispatch can lead to.
+const COUNTED_ACKS: usize = 10_000;
+
+/// How many kinds of outcome of one actor the summary names.
+const NAMED_OUTCOMES: usize = 4;
+
+/// Hosts the actors.
+pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
+    if context.now.is_some() && !choice.once {
+        return Err(
+            Failure::new(Exit::Usage, "--now is for commands that end by themselves")
+                .mend("Add --once, or leave --now out."),
+        );
+    }
+    let mut signals = Signals::listen()?;
+    let demo = if choice.demo {
+        Some(Demo::start(context).await?)
+    } else {
+        None
+    };
+    let home = demo.as_ref().map_or(&context.home, Demo::home);
+    home.is_there()?;
+    let config = Config::load(&home.path)?;
+    for entry in config.without_effect() {
+        tracing::warn!("{}: `{}` has no effect in this version", entry.source, entry.key);
+    }
+    let chosen = Chosen::enabled(&config)?.only(&choice.actors)?;
+    let github = match &demo {
+        Some(demo) => Some(demo.reader()?),
+        None if chosen.reads_github() => Some(wiring::github(RETRY_WAIT)?),
+        None => None,
+    };
+    if let (Some(github), None, false) = (&github, &demo, choice.once) {
+        tokio::select! {
+            checked = refuse_bad_credentials(github) => checked?,
+            () = signals.next() => return Ok(()),
+        }
+    }
+    let mut opened = Opened::open(home, &config).await?;
+    let began = opened.clock.now();
+    let mut host = wiring::host(&opened, home, &config, &chosen, github.as_ref())?;
+    if let Some(now) = context.now.or(demo.as_ref().map(Demo::now)) {
+        host = host.evaluate_at(now);
+    }
+    let running = host.start().await?;
+    let mirror = opened.keep_mirror();
+    let scene = Scene {
+        mailboxes: &opened.mailboxes,
+        home,
+        began,
+        demo: demo.as_ref(),
+    };
+    let ended = host_until_done(&running, choice, &scene, &mut signals).await;
+    let grace = config.actors.shutdown_grace.get();
+    let drained = signals.or_exit(running.drain(grace)).await;
+    tell(&drained);
+    opened.stop_mirror(mirror).await;
+    signals.or_exit(opened.close()).await;
+    ended
+}
+
+/// What is needed to say how a run went.
+struct Scene<'a> {
+    mailboxes: &'a Mailboxes,
+    home: &'a Home,
+    began: Moment,
+    demo: Option<&'a Demo>,
+}
+
+/// Waits for the end of one round with `--once`, and for a signal without.
+async fn host_until_done(
+    running: &Running,
+    choice: &Run,
+    scene: &Scene<'_>,
+    signals: &mut Signals,
+) -> Result<(), Failure> {
+    if choice.once || scene.demo.is_some() {
+        let reports = tokio::select! {
+            reports = running.until_quiet() => reports?,
+            () = signals.next() => return Ok(()),
+        };
+        print::raw(&scene.summary(&reports).await?)?;
+        if choice.once {
+            return first_failure(&reports);
+        }
+    } else {
+        tracing::info!(home = %scene.home.path.display(), "running; Ctrl-C drains and ends it");
+    }
+    signals.next().await;
+    Ok(())
+}
+
+/// Fails where GitHub refuses the credentials: no actor could mend that. Where it cannot be reached the actors
+/// wait for it.
+async fn refuse_bad_credentials(github: &Reader) -> Result<(), Failure> {
+    match github.viewer().await {
+        Err(error) if error.class() == ErrorClass::Credentials => Err(error.into()),
+        Err(error) => {
+            tracing::warn!("cannot read from GitHub yet: {error}");
+            Ok(())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// The first takt that came to nothing.
+fn first_failure(reports: &[TaktReport]) -> Result<(), Failure> {
+    match reports.iter().find_map(|report| report.result.as_ref().err()) {
+        Some(failure) => Err(pr_state::of_turn(failure)),
+        None => Ok(()),
+    }
+}
+
+/// Says what a drain left undone.
+fn tell(drained: &Drained) {
+    for (mailbox, id) in &drained.handed_back {
+        tracing::info!("{mailbox}: {id} was not done in time and is unread again");
+    }
+    for actor in &drained.left_running {
+        say(&format!("sweep: {actor} did not stop; it ends with the process"));
+    }
+}
+
+impl Scene<'_> {
+    /// What was dispatched, what the actors did with it, and where to look.
+    async fn summary(&self, reports: &[TaktReport]) -> Result<String, Failure> {
+        let mut table = Table::new(["actor", "did", "unread"]);
+        for report in reports {
+            let did = match &report.result {
+                Ok(outcome) => outcome.clone(),
+                Err(failure) => format!("nothing: {failure}"),
+            };
+            table.row([report.actor.to_string(), did, "-".to_owned()]);
+        }
+        for status in self.mailboxes.status().await? {
+            let acks = self.mailboxes.acks(&status.name, 0, COUNTED_ACKS).await?;
+            let since = acks.iter().filter(|ack| ack.at >= self.began);
+            let did = in_kinds(since.map(|ack| ack.outcome.as_ref()));
+            table.row([status.name.to_string(), did, status.unread.to_string()]);
+        }
+        let mut text = table.render();
+        if let Some(demo) = self.demo {
+            text = format!("{}\n{text}\n{}", demo.banner(), demo.directions());
+        }
+        Ok(text)
+    }
+}
+
+/// Outcomes counted by their first words: `briefed 3, moot 1`. What follows a colon tells one from another and
+/// is no kind of its own.
+fn in_kinds<'o>(outcomes: impl Iterator<Item = &'o str>) -> String {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for outcome in outcomes {
+        let kind = outcome.split(": ").next().unwrap_or(outcome);
+        *kinds.entry(kind).or_default() += 1;
+    }
+    let mut kinds: Vec<_> = kinds.into_iter().collect();
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let left: usize = kinds.iter().skip(NAMED_OUTCOMES).map(|(_, count)| count).sum();
+    let mut named: Vec<String> = kinds
+        .iter()
+        .take(NAMED_OUTCOMES)
+        .map(|(kind, count)| format!("{kind} {count}"))
+        .collect();
+    if left > 0 {
+        named.push(format!("other {left}"));
+    }
+    if named.is_empty() {
+        "-".to_owned()
+    } else {
+        named.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_are_counted_by_kind() {
+        for (outcomes, said) in [
+            (&[][..], "-"),
+            (
+                &["briefed: a.md", "moot: merged", "briefed: b.md"],
+                "briefed 2, moot 1",
+            ),
+            (&["a", "b", "c", "d", "e", "f"], "a 1, b 1, c 1, d 1, other 2"),
+        ] {
+            assert_eq!(in_kinds(outcomes.iter().copied()), said);
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! `sweep send ACTOR INTENT`: puts one message in a mailbox.
+
+use std::fs::File;
+use std::io::{self, Read};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use mailbox::{Appended, MAX_MESSAGE, Message, MsgId};
+use serde_json::{Map, Value, json};
+
+use super::{Context, mailbox_name};
+use crate::cli::Send;
+use crate::failure::{Exit, Failure};
+use crate::print;
+use crate::wiring::Opened;
+
+/// Who a message that a person sends is from.
+const FROM: &str = "send";
+
+/// Sends it.
+pub async fn run(context: &Context, choice: &Send) -> Result<(), Failure> {
+    let to = mailbox_name(&choice.actor)?;
+    let config = context.config()?;
+    let message = message(context, choice)?;
+    let opened = Opened::open(&context.home, &config).await?;
+    let sent = async {
+        let draft = opened.registry.accept(&to, message.clone())?;
+        Ok::<_, Failure>(opened.mailboxes.append(vec![draft]).await?)
+    }
+    .await;
+    opened.close().await;
+    let id = message.msg_id();
+    let appended = sent?.into_iter().next().expect("one draft has one answer");
+    let (seq, outcome) = match appended {
+        Appended::Placed(seq) => (seq, None),
+        Appended::Known { seq, outcome } => (seq, Some(outcome)),
+    };
+    if choice.json {
+        return print::json(&json!({
+            "mailbox": to.as_str(), "seq": seq, "msg_id": id.as_str(),
+            "known": outcome.is_some(), "outcome": outcome.flatten(),
+        }));
+    }
+    print::text(&match outcome {
+        None => format!("{to} #{seq}: {id}"),
+        Some(None) => format!("{to} #{seq}: {id} was there before, unread"),
+        Some(Some(outcome)) => format!("{to} #{seq}: {id} was there before: {}", print::shown(&outcome)),
+    })
+}
+
+/// The message that the command line describes.
+fn message(context: &Context, choice: &Send) -> Result<Message, Failure> {
+    let ts = context.now.unwrap_or_else(Utc::now);
+    let id = match &choice.msg_id {
+        Some(id) => id.clone(),
+        None => fresh_id(ts, choice),
+    };
+    let id: MsgId = id
+        .parse()
+        .map_err(|error| Failure::new(Exit::Usage, "--msg-id").because(mailbox::NameError::from(error)))?;
+    let mut body = Map::new();
+    if let Some(repo) = &choice.repo {
+        body.insert("repo".to_owned(), json!(repo.as_str()));
+    }
+    if let Some(pr) = choice.pr {
+        body.insert("pr".to_owned(), json!(pr));
+    }
+    if let Some(payload) = &choice.payload {
+        for (field, value) in read_payload(payload)? {
+            if body.insert(field.clone(), value).is_some() {
+                return Err(
+                    Failure::new(Exit::Usage, format!("--payload says `{field}` once more"))
+                        .mend("Say it by its option or in the payload."),
+                );
+            }
+        }
+    }
+    Ok(Message::build(ts, FROM, &choice.intent, &id, body)?)
+}
+
+/// `send-<ts>-<owner>-<repo>-<pr>-<random>`: what a person sends twice was meant twice.
+fn fresh_id(ts: DateTime<Utc>, choice: &Send) -> String {
+    let mut id = format!("{FROM}-{}", ts.to_rfc3339_opts(SecondsFormat::Secs, true));
+    if let Some(repo) = &choice.repo {
+        id.push_str(&format!("-{}", repo.slug()));
+    }
+    if let Some(pr) = choice.pr {
+        id.push_str(&format!("-{pr}"));
+    }
+    let random = uuid::Uuid::new_v4().simple().to_string();
+    format!("{id}-{}", &random[..8])
+}
+
+/// A JSON object: as it stands, from `@FILE`, or from standard input with `-`.
+fn read_payload(payload: &str) -> Result<Map<String, Value>, Failure> {
+    let refuse = |cause: Box<dyn std::error::Error + std::marker::Send + Sync>| {
+        Failure::new(Exit::Usage, "--payload is not a JSON object")
+            .because(cause)
+            .mend("Write it like '{\"reason\":\"…\"}', or name a file as @FILE, or `-` for standard input.")
+    };
+    let text = match payload.strip_prefix('@') {
+        Some(file) => File::open(file).and_then(bounded).map_err(|error| {
+            Failure::new(Exit::Usage, format!("--payload: cannot read {file}")).because(error)
+        })?,
+        None if payload == "-" => bounded(io::stdin().lock()).map_err(|error| {
+            Failure::new(Exit::Other, "--payload: cannot read standard input").because(error)
+        })?,
+        None => payload.to_owned(),
+    };
+    if text.len() > MAX_MESSAGE {
+        return Err(Failure::new(
+            Exit::Other,
+            format!("--payload has more than {MAX_MESSAGE} bytes, the most that a message may have"),
+        )
+        .mend("Send where it lies instead of what it is."));
+    }
+    serde_json::from_str(&text).map_err(|error| refuse(error.into()))
+}
+
+/// All of it, or one byte more than a message may have.
+fn bounded(from: impl Read) -> io::Result<String> {
+    let mut text = String::new();
+    let limit = u64::try_from(MAX_MESSAGE).unwrap_or(u64::MAX);
+    from.take(limit + 1).read_to_string(&mut text)?;
+    Ok(text)
+}

@@ -1,0 +1,440 @@
+//! `<home>/config.toml`: every key optional, an unknown one an error, each value with its source
+//! (contract, section 1). `examples/config.toml` holds every key with its default.
+
+mod error;
+mod reader;
+mod value;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use pulls::{Login, RepoName};
+
+pub use error::ConfigError;
+pub use reader::{Entry, Source};
+pub use value::Backend;
+
+use crate::cli::MAX_LIMIT;
+use crate::duration::Span;
+use reader::{Reader, Section};
+use value::Command;
+
+/// The most bytes of a configuration that are read. The complete example has four thousand.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The configuration's file name within the home.
+pub const FILE: &str = "config.toml";
+
+/// The effective configuration.
+#[derive(Debug)]
+pub struct Config {
+    /// The dispatcher.
+    pub pr_state: PrState,
+    /// What holds for every actor.
+    pub actors: Actors,
+    /// The mailboxes.
+    pub mailbox: Mailbox,
+    /// The repositories that have gates.
+    pub gated: BTreeSet<RepoName>,
+    /// Every value with its source, in the order of this structure.
+    pub entries: Vec<Entry>,
+}
+
+/// `[pr_state]`.
+#[derive(Debug)]
+pub struct PrState {
+    /// How often `sweep run` dispatches.
+    pub every: Span,
+    /// At most this many pull requests a run.
+    pub limit: u16,
+    /// Accounts of type User that are machines.
+    pub machine_users: BTreeSet<Login>,
+    /// Members who keep their membership private.
+    pub private_members: BTreeSet<Login>,
+}
+
+/// `[actors]`.
+#[derive(Debug)]
+pub struct Actors {
+    /// Built-in actors that are taken out.
+    pub disable: BTreeSet<String>,
+    /// Failures after which a message goes to quarantine.
+    pub max_attempts: u32,
+    /// The age of the oldest unread message beyond which a person should look.
+    pub unread_limit: Span,
+    /// How long running handlers get when the process is asked to stop.
+    pub shutdown_grace: Span,
+    /// Restarts within `restart_window` beyond which an actor is down.
+    pub max_restarts: u32,
+    /// See `max_restarts`.
+    pub restart_window: Span,
+    /// How long an actor that is down stays so before it is tried again.
+    pub cool_off: Span,
+}
+
+/// `[mailbox]`.
+#[derive(Debug)]
+pub struct Mailbox {
+    /// Where the mailboxes lie.
+    pub backend: Backend,
+    /// How long an unchanged message is not handled again.
+    pub unchanged_for: Span,
+}
+
+/// Keys that are read and checked, and that nothing goes by in this version.
+const WITHOUT_EFFECT: [&str; 8] = [
+    "mailbox.keep",
+    "mailbox.dedupe_horizon",
+    "qa.gates.commands",
+    "qa.gates.timeout",
+    "drip.push",
+    "drip.ping",
+    "investigate.command",
+    "investigate.timeout",
+];
+
+/// No period below this: a dispatch every second helps nobody, and GitHub counts the requests.
+const SHORTEST: Span = Span::seconds(1);
+/// No wait above this: it is longer than anyone would want it, and what is longer is a slip.
+const LONGEST: Span = Span::days(3_650);
+
+impl Config {
+    /// Reads `<home>/config.toml`; where there is none, every value is the default.
+    pub fn load(home: &Path) -> Result<Self, ConfigError> {
+        let file = home.join(FILE);
+        let text = match read_bounded(&file) {
+            Ok(text) => text,
+            Err(ConfigError::Unreadable { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                String::new()
+            }
+            Err(error) => return Err(error),
+        };
+        Self::parse(&file, &text)
+    }
+
+    /// The keys of the file that nothing goes by in this version, each with its place.
+    pub fn without_effect(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| {
+            // `qa.gates[0].timeout` is one of `qa.gates.timeout`.
+            let key: String = entry
+                .key
+                .split(['[', ']'])
+                .filter(|part| part.parse::<usize>().is_err())
+                .collect();
+            WITHOUT_EFFECT.contains(&key.as_str()) && matches!(entry.source, Source::File { .. })
+        })
+    }
+
+    /// Reads a configuration's text; `file` is what errors and sources call it.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
+        let (mut reader, mut root) = Reader::parse(file, text)?;
+        let config = Self {
+            pr_state: PrState::read(&mut reader, &mut root)?,
+            actors: Actors::read(&mut reader, &mut root)?,
+            mailbox: Mailbox::read(&mut reader, &mut root)?,
+            gated: read_gates(&mut reader, &mut root)?,
+            entries: Vec::new(),
+        };
+        check_drip(&mut reader, &mut root)?;
+        check_investigate(&mut reader, &mut root)?;
+        reader.leave(root);
+        Ok(Self {
+            entries: reader.finish()?,
+            ..config
+        })
+    }
+}
+
+impl PrState {
+    fn read<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<Self, ConfigError> {
+        let mut section = reader.section(root, "pr_state")?;
+        let limit = reader.bounded(&mut section, "limit", 50, 1..=u32::from(MAX_LIMIT))?;
+        let read = Self {
+            every: reader.bounded(&mut section, "every", Span::minutes(10), SHORTEST..=LONGEST)?,
+            limit: u16::try_from(limit).expect("it is at most MAX_LIMIT"),
+            machine_users: reader.value(&mut section, "machine_users", BTreeSet::new())?,
+            private_members: reader.value(&mut section, "private_members", BTreeSet::new())?,
+        };
+        reader.leave(section);
+        Ok(read)
+    }
+}
+
+impl Actors {
+    fn read<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<Self, ConfigError> {
+        let mut section = reader.section(root, "actors")?;
+        let read = Self {
+            disable: reader.value(&mut section, "disable", BTreeSet::new())?,
+            max_attempts: reader.bounded(&mut section, "max_attempts", 5, 1..=1_000)?,
+            unread_limit: reader.bounded(
+                &mut section,
+                "unread_limit",
+                Span::minutes(30),
+                SHORTEST..=LONGEST,
+            )?,
+            shutdown_grace: reader.bounded(
+                &mut section,
+                "shutdown_grace",
+                Span::seconds(30),
+                Span::seconds(0)..=Span::hours(1),
+            )?,
+            max_restarts: reader.bounded(&mut section, "max_restarts", 5, 0..=1_000)?,
+            restart_window: reader.bounded(
+                &mut section,
+                "restart_window",
+                Span::seconds(60),
+                SHORTEST..=LONGEST,
+            )?,
+            cool_off: reader.bounded(&mut section, "cool_off", Span::minutes(10), SHORTEST..=LONGEST)?,
+        };
+        reader.leave(section);
+        Ok(read)
+    }
+}
+
+impl Mailbox {
+    fn read<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<Self, ConfigError> {
+        let mut section = reader.section(root, "mailbox")?;
+        let backend = reader.value(&mut section, "backend", Backend::Sled)?;
+        reader.bounded(&mut section, "keep", Span::days(90), SHORTEST..=LONGEST)?;
+        reader.bounded(&mut section, "dedupe_horizon", Span::days(90), SHORTEST..=LONGEST)?;
+        let read = Self {
+            backend,
+            unchanged_for: reader.bounded(
+                &mut section,
+                "unchanged_for",
+                Span::hours(24),
+                Span::seconds(0)..=LONGEST,
+            )?,
+        };
+        reader.leave(section);
+        Ok(read)
+    }
+}
+
+/// `[[qa.gates]]`. What the commands are is checked and not kept: nothing runs them in this version.
+fn read_gates<'t>(
+    reader: &mut Reader<'t>,
+    root: &mut Section<'t>,
+) -> Result<BTreeSet<RepoName>, ConfigError> {
+    let mut qa = reader.section(root, "qa")?;
+    let mut gated = BTreeSet::new();
+    for mut section in reader.sections(&mut qa, "gates")? {
+        gated.insert(reader.required(&mut section, "repo")?);
+        reader.required::<Vec<Command>>(&mut section, "commands")?;
+        reader.bounded(&mut section, "timeout", Span::minutes(30), SHORTEST..=LONGEST)?;
+        reader.leave(section);
+    }
+    reader.leave(qa);
+    Ok(gated)
+}
+
+/// `[drip]`, which nothing goes by in this version.
+fn check_drip<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<(), ConfigError> {
+    let mut section = reader.section(root, "drip")?;
+    reader.value(&mut section, "push", false)?;
+    reader.value(&mut section, "ping", false)?;
+    reader.leave(section);
+    Ok(())
+}
+
+/// `[investigate]`, which nothing goes by in this version.
+fn check_investigate<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<(), ConfigError> {
+    let mut section = reader.section(root, "investigate")?;
+    reader.optional::<Command>(&mut section, "command", None)?;
+    reader.bounded(&mut section, "timeout", Span::minutes(10), SHORTEST..=LONGEST)?;
+    reader.leave(section);
+    Ok(())
+}
+
+fn read_bounded(file: &Path) -> Result<String, ConfigError> {
+    let unreadable = |source| ConfigError::Unreadable {
+        file: PathBuf::from(file),
+        source,
+    };
+    let mut text = String::new();
+    let opened = File::open(file).map_err(unreadable)?;
+    let read = opened
+        .take(MAX_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(unreadable)?;
+    if read as u64 > MAX_BYTES {
+        return Err(ConfigError::TooLarge {
+            file: file.to_owned(),
+            limit: MAX_BYTES,
+        });
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Config, String> {
+        Config::parse(Path::new("config.toml"), text).map_err(|error| match error {
+            ConfigError::UnknownKey { ref nearest, .. } => format!("{error}; nearest {nearest}"),
+            _ => error.to_string(),
+        })
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_line() {
+        for (text, expected) in [
+            (
+                "[pr_state]\nevry = \"1m\"",
+                "config.toml:2: unknown key `pr_state.evry`; nearest pr_state.every",
+            ),
+            (
+                "\n[pr-state]\nevery = \"1m\"",
+                "config.toml:2: unknown key `pr-state`; nearest pr_state",
+            ),
+            (
+                "limit = 3",
+                "config.toml:1: unknown key `limit`; nearest pr_state.limit",
+            ),
+            (
+                "[drip]\nb = 1\na = 1",
+                "config.toml:2: unknown key `drip.b`; nearest drip",
+            ),
+            (
+                "[pr_state]\nlimit = \"50\"",
+                "config.toml:2: `pr_state.limit` wants a whole number, not a string",
+            ),
+            (
+                "[pr_state]\nlimit = 201",
+                "config.toml:2: `pr_state.limit`: 201 is not between 1 and 200",
+            ),
+            (
+                "[pr_state]\nlimit = -1",
+                "config.toml:2: `pr_state.limit`: -1 is not between 0 and 4294967295",
+            ),
+            (
+                "[pr_state]\nevery = 10",
+                "config.toml:2: `pr_state.every` wants a span of time in quotes, like \"10m\", not a whole number",
+            ),
+            (
+                "[pr_state]\nevery = \"soon\"",
+                "config.toml:2: `pr_state.every`: \"soon\" is not a span of time; write it like \"90s\", \"10m\", \
+                 \"1h30m\" or \"90d\"",
+            ),
+            (
+                "pr_state = 3",
+                "config.toml:1: `pr_state` wants a table, not a whole number",
+            ),
+            (
+                "[qa]\ngates = 3",
+                "config.toml:2: `qa.gates` wants a list of tables, not a whole number",
+            ),
+            (
+                "[[qa.gates]]\ncommands = [\"true\"]",
+                "config.toml:1: `qa.gates[0].repo` is missing",
+            ),
+            (
+                "[[qa.gates]]\nrepo = \"a/b\"\ncommands = []",
+                "config.toml:3: `qa.gates[0].commands`: no command in it",
+            ),
+            (
+                "[mailbox]\nbackend = \"nats\"",
+                "config.toml:2: `mailbox.backend`: \"nats\" is not available in this version; \"sled\" is the only \
+                 backend",
+            ),
+        ] {
+            assert_eq!(parsed(text).map(|_| ()), Err(expected.to_owned()), "{text}");
+        }
+        assert!(
+            parsed("a = \n")
+                .unwrap_err()
+                .starts_with("config.toml:1: not TOML: ")
+        );
+        assert!(
+            parsed("a = 1\na = 2")
+                .unwrap_err()
+                .starts_with("config.toml:2: not TOML: ")
+        );
+    }
+
+    #[test]
+    fn an_empty_file_gives_the_defaults() {
+        let config = parsed("").unwrap();
+        assert_eq!(config.pr_state.every, Span::minutes(10));
+        assert_eq!(config.pr_state.limit, 50);
+        assert_eq!(config.actors.max_attempts, 5);
+        assert!(config.entries.iter().all(|entry| entry.source == Source::Default));
+    }
+
+    #[test]
+    fn each_value_knows_its_source() {
+        let config = parsed("[drip]\n\npush = true\n").unwrap();
+        let push = config
+            .entries
+            .iter()
+            .find(|entry| entry.key == "drip.push")
+            .unwrap();
+        assert_eq!(push.value, serde_json::json!(true));
+        assert_eq!(push.source.to_string(), "config.toml:3");
+    }
+
+    #[test]
+    fn commands_are_words_or_lines_for_the_shell() {
+        let config = parsed(
+            "[[qa.gates]]\nrepo = \"a/b\"\ncommands = [\"cargo test && true\", [\"cargo\", \"fmt\", \"--check\"]]\n\
+             timeout = \"5m\"",
+        )
+        .unwrap();
+        assert!(config.gated.contains(&"A/B".parse().unwrap()));
+        for commands in ["[[]]", "[\"\"]", "[[\"\"]]", "[1]", "\"cargo test\""] {
+            let text = format!("[[qa.gates]]\nrepo = \"a/b\"\ncommands = {commands}");
+            assert!(parsed(&text).is_err(), "{commands}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_yet_is_known() {
+        let config =
+            parsed("[drip]\npush = true\n[[qa.gates]]\nrepo = \"a/b\"\ncommands = [\"true\"]\n").unwrap();
+        let keys: Vec<&str> = config.without_effect().map(|entry| entry.key.as_str()).collect();
+        assert_eq!(keys, ["qa.gates[0].commands", "drip.push"]);
+    }
+
+    /// `examples/config.toml` names every key, and with its default: whoever copies it changes nothing.
+    #[test]
+    fn the_example_is_complete_and_says_the_defaults() {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/config.toml");
+        let text = read_bounded(&file).unwrap();
+        let example = Config::parse(&file, &text).unwrap();
+        let defaults = parsed("").unwrap();
+        for entry in &defaults.entries {
+            let same = example
+                .entries
+                .iter()
+                .find(|other| other.key == entry.key)
+                .unwrap();
+            assert_eq!(same.value, entry.value, "{}", entry.key);
+            if !entry.value.is_null() {
+                assert!(
+                    matches!(same.source, Source::File { .. }),
+                    "{} is not in the example",
+                    entry.key
+                );
+            }
+        }
+        // What has no default stands in it as a comment. With the comments taken off it is read too.
+        let uncommented: String = text
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        let whole = Config::parse(&file, &uncommented).unwrap();
+        assert_eq!(whole.gated.len(), 1);
+        let given = |key: &str| {
+            whole
+                .entries
+                .iter()
+                .any(|entry| entry.key == key && !entry.value.is_null())
+        };
+        assert!(given("investigate.command") && given("qa.gates[0].commands"));
+    }
+}

@@ -1,0 +1,140 @@
+//! `sweep run --demo`: an embedded GitHub on a loopback port, reached by the same client over real HTTP, and a
+//! home of its own with the hints that belong to it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use chrono::{DateTime, Utc};
+use github::{Endpoints, FixedToken, Reader, Token};
+use world::{DEMO_NOW, Served, World};
+
+use crate::commands::Context;
+use crate::config::Source;
+use crate::failure::{Exit, Failure};
+use crate::home::Home;
+use crate::print;
+use crate::wiring::{self, MAILBOX};
+
+/// Marks a home as a demo's, so that no real one is filled with made-up messages.
+const MARK: &str = "demo";
+
+/// The wait before the retry after a rate limit: the demo's GitHub has none.
+const RETRY_WAIT: Duration = Duration::from_secs(1);
+
+/// An embedded GitHub that is served, and the home that goes with it.
+#[derive(Debug)]
+pub struct Demo {
+    served: Served,
+    home: Home,
+    now: DateTime<Utc>,
+}
+
+impl Demo {
+    /// Makes the home, lays the hints into it and serves the world.
+    pub async fn start(context: &Context) -> Result<Self, Failure> {
+        let home = home_for(context);
+        refuse_a_real_one(&home)?;
+        home.make()?;
+        let now = DEMO_NOW.parse().expect("the demo's time is a constant");
+        lay_hints(&home.path, now).map_err(|error| {
+            Failure::new(Exit::Other, format!("cannot write in {}", home.path.display())).because(error)
+        })?;
+        let served = World::demo().serve().await.map_err(|error| {
+            Failure::new(Exit::Other, "cannot serve the demo on a loopback port").because(error)
+        })?;
+        Ok(Self { served, home, now })
+    }
+
+    /// Where the demo's things lie.
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// The moment at which the demo's world stands still.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
+    /// The same client that reads the real GitHub.
+    pub fn reader(&self) -> Result<Reader, Failure> {
+        let endpoints = Endpoints::new(Some(&self.served.api_url()), Some(&self.served.graphql_url()))?;
+        let token = Token::new(self.served.token())?;
+        Ok(wiring::reader(endpoints, FixedToken(token), RETRY_WAIT)?)
+    }
+
+    /// What this is.
+    pub fn banner(&self) -> String {
+        format!(
+            "demo: an embedded GitHub at {}, as of {}\n",
+            self.served.api_url(),
+            print::moment(self.now)
+        )
+    }
+
+    /// Where to look.
+    pub fn directions(&self) -> String {
+        let home = self.home.path.display();
+        format!(
+            "{home}/PR_STATE.md      what needs doing, by bucket\n\
+             {home}/DECISIONS.md     what a person must decide\n\
+             {home}/investigations/  a brief for each question\n\
+             {home}/inbox/           the mailboxes as JSONL\n\
+             \n\
+             sweep inbox qa --home {home}   once this has ended\n"
+        )
+    }
+}
+
+/// The home of a demo: the one that the user names, else a new one below the directory for temporary files.
+/// Never `~/.sweep`.
+fn home_for(context: &Context) -> Home {
+    if context.home.source != Source::Default {
+        return context.home.clone();
+    }
+    let name = format!("sweep-demo-{}", &uuid::Uuid::new_v4().simple().to_string()[..8]);
+    Home {
+        path: std::env::temp_dir().join(name),
+        source: Source::Default,
+    }
+}
+
+/// A home with mailboxes that no demo made holds somebody's work.
+fn refuse_a_real_one(home: &Home) -> Result<(), Failure> {
+    let path = &home.path;
+    if path.join(MAILBOX).exists() && !path.join(MARK).exists() {
+        return Err(Failure::new(
+            Exit::Other,
+            format!("{} holds mailboxes that no demo made", path.display()),
+        )
+        .mend("Name an empty directory with --home, or none at all."));
+    }
+    Ok(())
+}
+
+/// Writes the files that the demo's world goes with, the gates as old as they are to look.
+fn lay_hints(home: &Path, now: DateTime<Utc>) -> io::Result<()> {
+    fs::write(
+        home.join(MARK),
+        "Made by `sweep run --demo`. It can be deleted with all that is in it.\n",
+    )?;
+    let hints = world::demo_hints();
+    let queue = home.join("drip-queue");
+    fs::create_dir_all(&queue)?;
+    for (name, lines) in hints.drip_queue {
+        fs::write(queue.join(name), lines.join("\n") + "\n")?;
+    }
+    let gates = home.join("gates");
+    fs::create_dir_all(&gates)?;
+    for gate in hints.gates {
+        let file = gates.join(gate.file);
+        fs::write(&file, gate.text)?;
+        let written = SystemTime::from(now) - gate.age;
+        fs::File::options()
+            .write(true)
+            .open(&file)?
+            .set_modified(written)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Each kind of error that a command can end with: its exit code and what to do next.
+
+use github::{EndpointError, ErrorClass, ReadError, TokenError};
+use mailbox::{MailboxError, MessageError, OpenError, Refusal};
+use runtime::{Refused, RegistryError, StartError};
+
+use super::{Exit, Failure};
+use crate::config::ConfigError;
+use crate::home::HomeError;
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let mend = match &error {
+            ConfigError::Unreadable { .. } => {
+                "Make it readable for you, or remove it: every key is optional.".to_owned()
+            }
+            ConfigError::TooLarge { .. } => "See examples/config.toml for a complete one.".to_owned(),
+            ConfigError::Syntax { .. } => "Mend the line; `sweep config` reads the file again.".to_owned(),
+            ConfigError::UnknownKey { nearest, .. } => format!("The nearest known key is `{nearest}`."),
+            ConfigError::Missing { .. } => "Add it; examples/config.toml shows how it is written.".to_owned(),
+            ConfigError::Type { .. } | ConfigError::Value { .. } => {
+                "Mend the value, or remove the line for the default.".to_owned()
+            }
+        };
+        Self::new(Exit::Usage, "configuration").because(error).mend(mend)
+    }
+}
+
+impl From<HomeError> for Failure {
+    fn from(error: HomeError) -> Self {
+        let mend = error.mend();
+        Self::new(Exit::Other, "home").because(error).mend(mend)
+    }
+}
+
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        Self::new(Exit::Usage, "GITHUB_API_URL or GITHUB_GRAPHQL_URL")
+            .because(error)
+            .mend("Unset it for the public API, or write the API's whole address.")
+    }
+}
+
+impl From<TokenError> for Failure {
+    fn from(error: TokenError) -> Self {
+        Self::new(Exit::Credentials, "no credentials for GitHub")
+            .because(error)
+            .mend("Set GITHUB_TOKEN, or sign in with `gh auth login`; `sweep run --demo` needs neither.")
+    }
+}
+
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        if let ReadError::Token(error) = error {
+            return error.into();
+        }
+        let exit = match error.class() {
+            ErrorClass::Credentials => Exit::Credentials,
+            ErrorClass::Unavailable => Exit::GitHub,
+            ErrorClass::Other => Exit::Other,
+        };
+        let mend = match &error {
+            ReadError::Refused { .. } => {
+                "Give a token that is still valid in GITHUB_TOKEN, or sign in again with `gh auth login`."
+            }
+            ReadError::RateLimited { .. } => {
+                "Run it again after that time; what was delivered stays delivered."
+            }
+            ReadError::Unreachable { .. } | ReadError::TimedOut { .. } => {
+                "Check the network, and GITHUB_API_URL if it is set; then run it again."
+            }
+            ReadError::Server { .. } | ReadError::CutShort { .. } => {
+                "Run it again later; githubstatus.com tells how GitHub is."
+            }
+            ReadError::NotJson { .. } => {
+                "Something else than GitHub's API answered: check GITHUB_API_URL, and proxies on the way."
+            }
+            ReadError::NoRepository(_) => "Check its name, and that the token may see it.",
+            ReadError::NoAccess { sso: true, .. } => {
+                "Authorise the token for the organisation's single sign-on."
+            }
+            ReadError::NoAccess { .. } => "Give a token that may read it.",
+            ReadError::Redirect { .. } => "Set GITHUB_API_URL to where it leads, if that is GitHub.",
+            _ => "Run it again; RUST_LOG=debug shows each request.",
+        };
+        Self::new(exit, "cannot read from GitHub")
+            .because(error)
+            .mend(mend)
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let (exit, mend) = match &error {
+            // One line, which says who holds it: that is all that there is to know.
+            OpenError::Held { .. } => return Self::new(Exit::Held, "the home is in use").because(error),
+            OpenError::Unwritable { .. } => (
+                Exit::Other,
+                "Make it writable for you, make room on its disk, or name another home with --home.",
+            ),
+            OpenError::Version { .. } => (
+                Exit::Other,
+                "Use the version of sweep that wrote it, or another home.",
+            ),
+            OpenError::Store(_) => (
+                Exit::Other,
+                "Nothing was changed. Make room on the disk if it is full; else keep a copy of the home and report it.",
+            ),
+            OpenError::Thread(_) => (
+                Exit::Other,
+                "End some programs, or raise the limit of threads, and run it again.",
+            ),
+        };
+        Self::new(exit, "cannot open the mailboxes")
+            .because(error)
+            .mend(mend)
+    }
+}
+
+impl From<MailboxError> for Failure {
+    fn from(error: MailboxError) -> Self {
+        let mend = match &error {
+            MailboxError::Refused(refusal) => match refusal {
+                Refusal::NoSuchMessage { of, .. } | Refusal::NoSuchNumber { of, .. } => {
+                    format!("`sweep inbox {of}` lists its messages.")
+                }
+                Refusal::NotCurrent { of, .. } => {
+                    format!("Take it again with `sweep next {of}`; whoever holds it now will settle it otherwise.")
+                }
+                Refusal::AlreadyAcked { .. } => "There is nothing left to do.".to_owned(),
+                Refusal::Quarantined { of, .. } => format!("`sweep inbox {of} --json` shows why."),
+            },
+            MailboxError::Closed => "Run it again.".to_owned(),
+            MailboxError::Store(_) => {
+                "What was acknowledged before is safe. Make room on the disk if it is full, then run it again.".to_owned()
+            }
+            MailboxError::Fenced { .. } | MailboxError::Contended { .. } => {
+                "Run it again when the other process is done.".to_owned()
+            }
+            MailboxError::Unreadable { of, .. } => format!("Keep a copy of the home, and report it; `sweep inbox {of}` shows the rest."),
+        };
+        Self::new(Exit::Other, "mailbox").because(error).mend(mend)
+    }
+}
+
+impl From<Refused> for Failure {
+    fn from(error: Refused) -> Self {
+        let mend = match &error {
+            Refused::NoSuchActor { .. } | Refused::Undeclared { .. } => {
+                "`sweep actors` lists every actor with what it consumes."
+            }
+            Refused::Payload { .. } => "Give what the intent needs with --repo, --pr and --payload.",
+        };
+        Self::new(Exit::Usage, "the message was not taken")
+            .because(error)
+            .mend(mend)
+    }
+}
+
+impl From<MessageError> for Failure {
+    fn from(error: MessageError) -> Self {
+        let (exit, mend) = match &error {
+            MessageError::TooLarge { .. } => (Exit::Other, "Send where it lies instead of what it is."),
+            _ => (
+                Exit::Usage,
+                "Mend what is named; `sweep send --help` tells what it takes.",
+            ),
+        };
+        Self::new(exit, "this is no message").because(error).mend(mend)
+    }
+}
+
+impl From<RegistryError> for Failure {
+    fn from(error: RegistryError) -> Self {
+        Self::new(Exit::Usage, "the actors cannot be declared")
+            .because(error)
+            .mend("Give each actor a name and intents of its own.")
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Declaration(error) => error.into(),
+            StartError::Mailbox(error) => error.into(),
+            StartError::Thread(_) => Self::new(Exit::Other, "the actors cannot be started")
+                .because(error)
+                .mend("End some programs, or raise the limit of threads, and run it again."),
+        }
+    }
+}

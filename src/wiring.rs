@@ -1,0 +1,336 @@
+//! The one place that puts concrete parts together: which actors there are, what they are built of, and
+//! where the mailboxes lie.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actors::drip::Drip;
+use actors::investigate::Investigate;
+use actors::pr_state::{PrState, Rules, Selection, WorkingSet};
+use actors::qa::Qa;
+use actors::retro::Retro;
+use github::{EndpointError, Endpoints, Limits, Reader};
+use mailbox::{Clock, MailboxName, Mailboxes, Policy, SystemClock};
+use runtime::{
+    Actor, ActorState, ActorStatus, ChildSpec, Host, HostBuilder, Overview, Registry, RegistryError, Seen,
+    attention,
+};
+
+use crate::config::{Backend, Config};
+use crate::failure::{Exit, Failure};
+use crate::home::Home;
+use crate::mirroring::{Kept, Mirroring};
+use crate::token::Credentials;
+
+/// The variable that says where GitHub's REST API is.
+pub const API_VARIABLE: &str = "GITHUB_API_URL";
+/// The variable that says where GitHub's GraphQL API is.
+pub const GRAPHQL_VARIABLE: &str = "GITHUB_GRAPHQL_URL";
+
+/// The folder of the mailboxes within the home.
+pub const MAILBOX: &str = "mailbox";
+
+/// The folder of the mirror within the home.
+const MIRROR: &str = "inbox";
+
+/// The built-in actors, the dispatcher last: whom it sends to is started before it.
+pub const BUILT_IN: [&str; 5] = [
+    Retro::NAME,
+    Drip::NAME,
+    Investigate::NAME,
+    Qa::NAME,
+    PrState::NAME,
+];
+
+/// Where GitHub is, as the environment says.
+pub fn endpoints() -> Result<Endpoints, EndpointError> {
+    let variable = |name| std::env::var(name).ok();
+    Endpoints::new(
+        variable(API_VARIABLE).as_deref(),
+        variable(GRAPHQL_VARIABLE).as_deref(),
+    )
+}
+
+/// The user's own GitHub. Nothing is asked yet.
+pub fn github(retry_wait: Duration) -> Result<Reader, Failure> {
+    let endpoints = endpoints()?;
+    let credentials = Credentials::for_api(&endpoints.rest());
+    Ok(reader(endpoints, credentials, retry_wait)?)
+}
+
+/// A reader of the GitHub that is there.
+pub fn reader(
+    endpoints: Endpoints,
+    source: impl github::TokenSource,
+    retry_wait: Duration,
+) -> Result<Reader, github::ReadError> {
+    let limits = Limits {
+        retry_wait,
+        ..Limits::default()
+    };
+    Reader::connect(endpoints, Arc::new(source), limits)
+}
+
+/// Built-in actors by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen(BTreeSet<&'static str>);
+
+impl Chosen {
+    /// Those that the configuration does not disable.
+    pub fn enabled(config: &Config) -> Result<Self, Failure> {
+        let disabled = config.actors.disable.iter().map(String::as_str);
+        let disabled = Self::named(disabled, "[actors] disable")?;
+        Ok(Self(
+            BUILT_IN.into_iter().filter(|name| !disabled.has(name)).collect(),
+        ))
+    }
+
+    /// Of these, the ones that are named; all where none is.
+    pub fn only(&self, names: &[String]) -> Result<Self, Failure> {
+        if names.is_empty() {
+            return Ok(self.clone());
+        }
+        let named = Self::named(names.iter().map(String::as_str), "--actors")?;
+        match named.0.iter().find(|name| !self.has(name)) {
+            None => Ok(named),
+            Some(name) => Err(
+                Failure::new(Exit::Usage, format!("--actors names {name}, which is disabled"))
+                    .mend("Take it out of `[actors] disable`."),
+            ),
+        }
+    }
+
+    /// Whether one is among them.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains(name)
+    }
+
+    /// Whether one of them reads GitHub, so that credentials are needed.
+    pub fn reads_github(&self) -> bool {
+        self.has(PrState::NAME) || self.has(Investigate::NAME)
+    }
+
+    fn named<'n>(names: impl Iterator<Item = &'n str>, by: &str) -> Result<Self, Failure> {
+        names
+            .map(|name| {
+                BUILT_IN.into_iter().find(|known| *known == name).ok_or_else(|| {
+                    Failure::new(
+                        Exit::Usage,
+                        format!("{by} names {name:?}, which is no built-in actor"),
+                    )
+                    .mend(format!("They are: {}.", BUILT_IN.join(", ")))
+                })
+            })
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Declares them.
+    fn declare(&self, registry: &mut Registry) -> Result<(), RegistryError> {
+        if self.has(Retro::NAME) {
+            registry.declare::<Retro>()?;
+        }
+        if self.has(Drip::NAME) {
+            registry.declare::<Drip>()?;
+        }
+        if self.has(Investigate::NAME) {
+            registry.declare::<Investigate>()?;
+        }
+        if self.has(Qa::NAME) {
+            registry.declare::<Qa>()?;
+        }
+        if self.has(PrState::NAME) {
+            registry.declare::<PrState>()?;
+        }
+        Ok(())
+    }
+}
+
+/// What is declared, hosted or not.
+pub fn registry(config: &Config) -> Result<Registry, Failure> {
+    let mut registry = Registry::new();
+    Chosen::enabled(config)?.declare(&mut registry)?;
+    Ok(registry)
+}
+
+/// A host of the chosen actors over open mailboxes. Whoever is declared and not chosen gets messages too.
+pub fn host(
+    opened: &Opened,
+    home: &Home,
+    config: &Config,
+    chosen: &Chosen,
+    github: Option<&Reader>,
+) -> Result<HostBuilder, Failure> {
+    let enabled = Chosen::enabled(config)?;
+    let spec = || ChildSpec::default().policy(policy(config));
+    let mut host = Host::builder(opened.mailboxes.clone(), Arc::clone(&opened.clock), &home.path)
+        .unread_limit(config.actors.unread_limit.get())
+        .limits(runtime::Limits {
+            max_restarts: config.actors.max_restarts,
+            restart_window: config.actors.restart_window.get(),
+            cool_off: config.actors.cool_off.get(),
+            ..runtime::Limits::default()
+        })
+        .registry(|registry| enabled.declare(registry));
+    if chosen.has(Retro::NAME) {
+        host = host.child(spec(), |_| Ok(Retro));
+    }
+    if chosen.has(Drip::NAME) {
+        host = host.child(spec(), |_| Ok(Drip));
+    }
+    if chosen.has(Qa::NAME) {
+        let gated = config.gated.clone();
+        host = host.child(spec(), move |_| Ok(Qa::new(gated.clone())));
+    }
+    let Some(github) = github else {
+        return Ok(host);
+    };
+    if chosen.has(Investigate::NAME) {
+        let github = github.clone();
+        host = host.child(spec(), move |_| Ok(Investigate::new(github.clone())));
+    }
+    if chosen.has(PrState::NAME) {
+        let (github, rules, selection) = (github.clone(), rules(config), everything(config));
+        let spec = spec().takt(config.pr_state.every.get());
+        host = host.child(spec, move |_| {
+            Ok(PrState::new(github.clone(), rules.clone(), selection.clone()))
+        });
+    }
+    Ok(host)
+}
+
+/// What the dispatcher goes by.
+pub fn rules(config: &Config) -> Rules {
+    let people = pulls::people::People {
+        machine_users: config.pr_state.machine_users.clone(),
+        private_members: config.pr_state.private_members.clone(),
+    };
+    Rules {
+        settings: lifecycle::Settings { people },
+        gated: config.gated.clone(),
+    }
+}
+
+/// What the dispatcher's own tick is about.
+fn everything(config: &Config) -> Selection {
+    Selection {
+        from: WorkingSet::Everywhere,
+        limit: usize::from(config.pr_state.limit),
+    }
+}
+
+/// The home's mailboxes, open, with everything that is declared.
+pub struct Opened {
+    /// The mailboxes.
+    pub mailboxes: Mailboxes,
+    /// Who consumes what.
+    pub registry: Arc<Registry>,
+    /// What leases and backoff run on.
+    pub clock: Arc<dyn Clock>,
+    /// The mirror; `None` where it cannot be kept, which was said.
+    mirror: Option<Mirroring>,
+}
+
+impl Opened {
+    /// Makes the home if need be, opens its mailboxes and declares the built-in actors that are not
+    /// disabled.
+    pub async fn open(home: &Home, config: &Config) -> Result<Self, Failure> {
+        home.make()?;
+        let registry = registry(config)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let mailboxes = match config.mailbox.backend {
+            Backend::Sled => Mailboxes::open_sled(&home.path.join(MAILBOX), Arc::clone(&clock))?,
+        };
+        for mailbox in registry.mailboxes() {
+            mailboxes.declare(mailbox.clone(), policy(config)).await?;
+        }
+        let registry = Arc::new(registry);
+        // The mailbox is the authority: a mirror that cannot be kept stops nobody.
+        let mirror = Mirroring::open(&home.path.join(MIRROR), mailboxes.clone(), Arc::clone(&registry))
+            .await
+            .inspect_err(|error| tracing::warn!("the mirror is not kept: {error}"))
+            .ok();
+        Ok(Self {
+            mailboxes,
+            registry,
+            clock,
+            mirror,
+        })
+    }
+
+    /// From now on the mirror is kept by a task of its own, which whoever gets it ends before closing.
+    pub fn keep_mirror(&mut self) -> Option<Kept> {
+        self.mirror.take().map(Mirroring::keep)
+    }
+
+    /// Takes the mirror back, to write it once more before closing.
+    pub async fn stop_mirror(&mut self, kept: Option<Kept>) {
+        if let Some(kept) = kept {
+            self.mirror = kept.stop().await;
+        }
+    }
+
+    /// Every declared actor and what a person must look at. Whoever opened the mailboxes holds the home, so no
+    /// actor runs.
+    pub async fn overview(&self, config: &Config) -> Result<Overview, Failure> {
+        let mailboxes = self.mailboxes.status().await?;
+        let actors: Vec<ActorStatus> = self
+            .registry
+            .actors()
+            .map(|name| {
+                let mailbox = mailboxes.iter().find(|mailbox| mailbox.name == *name);
+                let intents = self.registry.intents(name).unwrap_or_default();
+                ActorStatus {
+                    name: name.clone(),
+                    intents: intents.into_iter().map(str::to_owned).collect(),
+                    state: ActorState::Stopped,
+                    restarts: 0,
+                    last_failure: None,
+                    unread: mailbox.map_or(0, |mailbox| mailbox.unread),
+                    oldest_unread: mailbox.and_then(|mailbox| mailbox.oldest_unread),
+                    quarantined: mailbox.map_or(0, |mailbox| mailbox.quarantined),
+                    takt: None,
+                }
+            })
+            .collect();
+        let seen = Seen {
+            now: self.clock.now(),
+            actors: &actors,
+            mailboxes: &mailboxes,
+            unread_limit: config.actors.unread_limit.get(),
+        };
+        let attention = attention(&seen, &[]);
+        Ok(Overview { actors, attention })
+    }
+
+    /// Finishes what was asked, writes the mirror and closes the mailboxes.
+    pub async fn close(mut self) {
+        if let Some(mirror) = &mut self.mirror
+            && let Err(error) = mirror.sync().await
+        {
+            tracing::warn!("the mirror is behind: {error}");
+        }
+        drop(self.mirror);
+        self.mailboxes.close().await;
+    }
+
+    /// Refuses a mailbox that no declared actor has.
+    pub fn known(&self, of: &MailboxName) -> Result<(), Failure> {
+        if *of == MailboxName::dead_letter() || self.registry.mailboxes().any(|mailbox| mailbox == of) {
+            return Ok(());
+        }
+        let known: Vec<&str> = self.registry.mailboxes().map(MailboxName::as_str).collect();
+        Err(Failure::new(Exit::Usage, format!("there is no actor {of}"))
+            .mend(format!("The declared actors are: {}.", known.join(", "))))
+    }
+}
+
+/// What a mailbox does about failure and repetition.
+fn policy(config: &Config) -> Policy {
+    Policy {
+        max_attempts: config.actors.max_attempts,
+        unchanged_for: config.mailbox.unchanged_for.get(),
+        ..Policy::default()
+    }
+}
