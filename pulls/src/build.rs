@@ -136,7 +136,7 @@ impl PullBuilder {
         self.with(|pull| pull.title = title.to_owned())
     }
 
-    /// The author; `ghost-less` pull requests use [`PullBuilder::with`].
+    /// The author.
     pub fn author(self, login: &str) -> Self {
         self.with(|pull| pull.author = Some(account(login)))
     }
