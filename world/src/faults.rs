@@ -65,6 +65,10 @@ pub struct Canned {
 impl Canned {
     /// A JSON answer.
     pub fn json(status: u16, body: &Value) -> Self {
+        Self::json_bytes(status, body.to_string().into_bytes())
+    }
+
+    pub(crate) fn json_bytes(status: u16, body: Vec<u8>) -> Self {
         let content = (
             "content-type".to_owned(),
             "application/json; charset=utf-8".to_owned(),
@@ -72,7 +76,7 @@ impl Canned {
         Self {
             status,
             headers: vec![content],
-            body: body.to_string().into_bytes(),
+            body,
         }
     }
 

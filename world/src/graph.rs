@@ -223,7 +223,8 @@ impl World {
             let id = self.next_id();
             let created = stamp(self.now - chrono::Duration::days(1_500));
             let node = json!({
-                "__typename": typename, "id": node_id(typename, id), "databaseId": id, "login": login,
+                "__typename": typename, "id": node_id(typename, id), "databaseId": id,
+                "login": login, "name": login, "slug": login, "combinedSlug": login,
                 "url": format!("{SITE}/{login}"), "createdAt": created, "updatedAt": created,
             });
             self.put(&key, node);

@@ -68,6 +68,7 @@ mod graph;
 mod graphql;
 mod hub;
 mod many;
+mod respond;
 mod rest;
 mod serve;
 mod spec;

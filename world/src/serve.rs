@@ -17,7 +17,8 @@ use tokio::task::JoinHandle;
 
 use crate::faults::Faults;
 use crate::graph::World;
-use crate::hub::{Hub, Logged, respond};
+use crate::hub::{Hub, Logged};
+use crate::respond::respond;
 
 /// The token that a served world takes.
 pub const TOKEN: &str = "world-token";

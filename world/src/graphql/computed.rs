@@ -123,8 +123,18 @@ fn account<'a>(
 fn repository<'a>(thing: &'a Thing<'_>, info: &'a ResolveInfo<'a>, owner: &str) -> Resolved<'a> {
     let session = thing.session;
     let full = format!("{owner}/{}", text(info, "name"));
+    let follow = argument(info, "followRenames")
+        .and_then(JsonValue::as_bool)
+        .unwrap_or(true);
     let key = session.world.repo_number(&full).map(World::repo_key);
-    match key.filter(|key| session.world.node(key).is_some()) {
+    let answers_to = |repo: &Node| {
+        follow
+            || repo
+                .get("nameWithOwner")
+                .and_then(Value::as_str)
+                .is_some_and(|now| now.eq_ignore_ascii_case(&full))
+    };
+    match key.filter(|key| session.world.node(key).is_some_and(answers_to)) {
         Some(key) => node(session, &key, info),
         None => Err(session.not_found(format!(
             "Could not resolve to a Repository with the name '{full}'."

@@ -27,7 +27,7 @@ pub(crate) struct Connection<'w> {
 
 impl<'w> Connection<'w> {
     /// The page that the arguments ask for. A cursor finds its place by the item's id, or by its number
-    /// where the item is gone.
+    /// where the item is gone, so that neither an item is shown twice nor one left out.
     pub fn page(
         session: &'w Session<'w>,
         items: Vec<Item<'w>>,
@@ -40,25 +40,25 @@ impl<'w> Connection<'w> {
             .types
             .get_key_value(declared)
             .map_or("", |(name, _)| name.as_str());
-        let cursor = |name: &str| -> Result<Option<usize>, FieldError> {
+        let cursor = |name: &str| -> Result<Option<Mark>, FieldError> {
             let Some(text) = argument(info, name).and_then(JsonValue::as_str) else {
                 return Ok(None);
             };
-            let place = place_of(text, &items).ok_or_else(|| {
+            let mark = Mark::read(text, &items).ok_or_else(|| {
                 session.fail(Failure {
                     kind: Some("INVALID_CURSOR_ARGUMENTS".to_owned()),
                     message: format!("`{text}` does not appear to be a valid cursor."),
                     extensions: Map::new(),
                 })
             })?;
-            Ok(Some(place))
+            Ok(Some(mark))
         };
         let count = |name: &str| {
             let number = argument(info, name).and_then(JsonValue::as_u64)?;
             usize::try_from(number).ok()
         };
-        let mut start = cursor("after")?.map_or(0, |at| at + 1);
-        let mut end = cursor("before")?.unwrap_or(items.len());
+        let mut start = cursor("after")?.map_or(0, |mark| mark.behind);
+        let mut end = cursor("before")?.map_or(items.len(), |mark| mark.ahead);
         end = end.min(items.len());
         start = start.min(end);
         if let Some(skip) = count("skip") {
@@ -269,21 +269,41 @@ fn cursor_of(at: usize, value: &Value) -> String {
         .collect()
 }
 
-fn place_of(cursor: &str, items: &[Item<'_>]) -> Option<usize> {
-    if !cursor.is_ascii() || !cursor.len().is_multiple_of(2) {
-        return None;
-    }
-    let bytes: Option<Vec<u8>> = (0..cursor.len())
-        .step_by(2)
-        .map(|at| u8::from_str_radix(&cursor[at..at + 2], 16).ok())
-        .collect();
-    let text = String::from_utf8(bytes?).ok()?;
-    let (at, id) = text.strip_prefix("v2:")?.split_once(':')?;
-    let at: usize = at.parse().ok()?;
-    let same = |item: &Item<'_>| !id.is_empty() && id_of(item.value) == id;
-    match items.get(at) {
-        Some(item) if same(item) => Some(at),
-        // The item moved, or it is gone: then the one that now stands in its place has not been seen.
-        _ => Some(items.iter().position(same).unwrap_or_else(|| at.wrapping_sub(1))),
+/// Where a cursor points in a list as it is now.
+struct Mark {
+    /// What lies before the item ends here.
+    ahead: usize,
+    /// What lies after the item begins here.
+    behind: usize,
+}
+
+impl Mark {
+    fn read(cursor: &str, items: &[Item<'_>]) -> Option<Self> {
+        if !cursor.is_ascii() || !cursor.len().is_multiple_of(2) {
+            return None;
+        }
+        let bytes: Option<Vec<u8>> = (0..cursor.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&cursor[at..at + 2], 16).ok())
+            .collect();
+        let text = String::from_utf8(bytes?).ok()?;
+        let (at, id) = text.strip_prefix("v2:")?.split_once(':')?;
+        let at: usize = at.parse().ok()?;
+        let same = |item: &Item<'_>| !id.is_empty() && id_of(item.value) == id;
+        let found = match items.get(at) {
+            Some(item) if id.is_empty() || same(item) => Some(at),
+            _ => items.iter().position(same),
+        };
+        Some(match found {
+            Some(at) => Self {
+                ahead: at,
+                behind: at + 1,
+            },
+            // The item is gone: what stands in its place now has not been seen yet.
+            None => Self {
+                ahead: at,
+                behind: at,
+            },
+        })
     }
 }

@@ -42,16 +42,18 @@ pub(crate) fn timeline<'w>(thing: &Thing<'w>, fields: &[&str]) -> Vec<Item<'w>> 
     items
 }
 
+/// When an entry of a timeline happened. A commit has no time of its own but its committer's date.
 fn time_of<'w>(world: &'w World, value: &'w Value) -> &'w str {
-    let commit = value.get("commit").and_then(|commit| world.follow(commit));
-    let commit = commit.and_then(|commit| commit.get("committedDate"));
-    let own = || {
-        value
-            .get("submittedAt")
-            .filter(|at| at.is_string())
-            .or_else(|| value.get("createdAt"))
-    };
-    commit.or_else(own).and_then(Value::as_str).unwrap_or_default()
+    let field = |value: &'w Value, name: &str| value.get(name).and_then(Value::as_str);
+    if field(value, "__typename") == Some("PullRequestCommit") {
+        let commit = value.get("commit").and_then(|commit| world.follow(commit));
+        return commit
+            .and_then(|commit| field(commit, "committedDate"))
+            .unwrap_or_default();
+    }
+    field(value, "submittedAt")
+        .or_else(|| field(value, "createdAt"))
+        .unwrap_or_default()
 }
 
 /// One review an author, the newest, of those whose authors are not asked again; pending ones and, where

@@ -60,8 +60,11 @@ impl Tongue {
     }
 
     /// The schema with words that GitHub may add one day. `None` where they make it invalid.
+    ///
+    /// GitHub's own schema says `databaseId: Int` and its answers hold numbers beyond 32 bits there; so do
+    /// these.
     fn with(additions: BTreeSet<String>) -> Option<Arc<Self>> {
-        let mut text = SCHEMA.to_owned();
+        let mut text = SCHEMA.replace("databaseId: Int", "databaseId: BigInt");
         for addition in &additions {
             text.push('\n');
             text.push_str(addition);

@@ -45,6 +45,8 @@ pub enum Who {
     Bot(String),
     /// A placeholder for an account of another site.
     Mannequin(String),
+    /// A team, where a review is asked for.
+    Team(String),
     /// A deleted account: null in GraphQL.
     Deleted,
 }
@@ -65,6 +67,7 @@ impl Who {
             Self::User(login) => reference(&world.account("User", login)),
             Self::Bot(login) => reference(&world.account("Bot", login)),
             Self::Mannequin(login) => reference(&world.account("Mannequin", login)),
+            Self::Team(slug) => reference(&world.account("Team", slug)),
             Self::Deleted => Value::Null,
         }
     }

@@ -396,6 +396,119 @@ fn pages_from_the_end_and_cursors() {
 }
 
 #[test]
+fn an_item_that_goes_between_two_pages_takes_none_with_it() {
+    let pulls = (1..=4).map(|n| PullSpec::new("o/r", n));
+    let mut world = World::builder(NOW).pulls(pulls).build();
+    let page = |world: &World, arguments: &str| {
+        let answer = world.ask(&format!(
+            "{{ repository(owner: \"o\", name: \"r\") {{ pullRequests({arguments}) {{
+                nodes {{ number }} pageInfo {{ startCursor endCursor }} }} }} }}"
+        ));
+        let found = answer["data"]["repository"]["pullRequests"].clone();
+        let numbers: Vec<u64> = found["nodes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|it| it["number"].as_u64().unwrap())
+            .collect();
+        (numbers, found["pageInfo"].clone())
+    };
+    let (_, first) = page(&world, "first: 1");
+    let (_, two) = page(&world, "first: 2");
+    let (_, last) = page(&world, "last: 1");
+    world.remove_pull(("o/r", 1)).unwrap();
+    assert_eq!(
+        page(&world, &format!("first: 9, after: {}", first["endCursor"])).0,
+        [2, 3, 4],
+        "the cursor's own is gone"
+    );
+    assert_eq!(
+        page(&world, &format!("first: 9, after: {}", two["endCursor"])).0,
+        [3, 4],
+        "another one is gone"
+    );
+    world.remove_pull(("o/r", 4)).unwrap();
+    assert_eq!(
+        page(&world, &format!("last: 9, before: {}", last["startCursor"])).0,
+        [2, 3]
+    );
+}
+
+#[test]
+fn arguments_leave_out_and_put_in_order() {
+    let world = World::builder(NOW)
+        .pull(
+            PullSpec::new("o/r", 7)
+                .label("bug")
+                .created(days_ago(1))
+                .check(CheckSpec::run("build").failure())
+                .check(CheckSpec::run("lint"))
+                .check(CheckSpec::run("patch").app("codecov").in_progress())
+                .review(ReviewSpec::approved("grace"))
+                .review(ReviewSpec::commented("edith", "hm"))
+                .review_request(Who::Team("maintainers".to_owned())),
+        )
+        .pull(
+            PullSpec::new("o/r", 8)
+                .created(days_ago(9))
+                .base("stable")
+                .closed(days_ago(2)),
+        )
+        .build();
+    let count = |call: &str| {
+        let pull = of_pull(&world, &format!("{call} {{ totalCount }}"));
+        pull.as_object().unwrap().values().next().unwrap()["totalCount"]
+            .as_u64()
+            .unwrap()
+    };
+    assert_eq!(count("reviews(first: 9, states: [APPROVED, DISMISSED])"), 1);
+    assert_eq!(count("reviews(first: 9, author: \"Edith\")"), 1);
+    assert_eq!(
+        count("timelineItems(first: 9, since: \"2026-05-14T16:00:00Z\")"),
+        2
+    );
+    let suites = of_pull(
+        &world,
+        "commits(last: 1) { nodes { commit {
+            actions: checkSuites(first: 9, filterBy: { appId: 15368 }) { totalCount nodes {
+                checkRuns(first: 9, filterBy: { conclusions: [FAILURE] }) { nodes { name } } } }
+            named: checkSuites(first: 9, filterBy: { checkName: \"patch\" }) { totalCount nodes {
+                checkRuns(first: 9, filterBy: { statuses: [QUEUED, IN_PROGRESS] }) { totalCount } } } } } }
+         reviewRequests(first: 1) { nodes { requestedReviewer { __typename ... on Team { slug } } } }",
+    );
+    assert_eq!(
+        suites["commits"]["nodes"][0]["commit"],
+        json!({
+            "actions": { "totalCount": 1, "nodes": [{ "checkRuns": { "nodes": [{ "name": "build" }] } }] },
+            "named": { "totalCount": 1, "nodes": [{ "checkRuns": { "totalCount": 1 } }] },
+        })
+    );
+    assert_eq!(
+        suites["reviewRequests"]["nodes"][0]["requestedReviewer"],
+        json!({ "__typename": "Team", "slug": "maintainers" })
+    );
+    let numbers = |arguments: &str| {
+        let answer = world.ask(&format!(
+            "{{ repository(owner: \"o\", name: \"r\") {{ pullRequests(first: 9, {arguments}) {{ nodes {{ number }} }} }} }}"
+        ));
+        let nodes = answer["data"]["repository"]["pullRequests"]["nodes"]
+            .as_array()
+            .unwrap()
+            .clone();
+        nodes
+            .iter()
+            .map(|it| it["number"].as_u64().unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(numbers("states: OPEN"), [7]);
+    assert_eq!(numbers("labels: [\"bug\"]"), [7]);
+    assert_eq!(numbers("baseRefName: \"stable\""), [8]);
+    assert_eq!(numbers("headRefName: \"change-8\""), [8]);
+    assert_eq!(numbers("orderBy: { field: CREATED_AT, direction: ASC }"), [8, 7]);
+    assert_eq!(numbers("orderBy: { field: UPDATED_AT, direction: DESC }"), [7, 8]);
+}
+
+#[test]
 fn refusals_read_as_githubs() {
     let world = world(PullSpec::new("o/r", 7));
     let error = |document: &str| {
@@ -505,6 +618,8 @@ fn a_renamed_repository_answers_under_its_old_name() {
         answer["data"]["repository"],
         json!({ "nameWithOwner": "p/s", "owner": { "login": "p" }, "pullRequest": { "number": 7 } })
     );
+    let strict = world.ask("{ repository(owner: \"o\", name: \"r\", followRenames: false) { id } }");
+    assert_eq!(strict["errors"][0]["type"], "NOT_FOUND");
     assert!(world.rename("nope/nope", "x/y").is_err());
 }
 

@@ -107,6 +107,7 @@ async fn a_request_costs_and_is_logged() {
     assert_eq!(log[0].pulls, [("o/r", 7).into()]);
     assert_eq!((log[0].status, log[0].is_write), (Some(200), false));
     assert_eq!(served.writes().len(), 1);
+    assert_eq!(served.writes()[0].document.as_deref(), Some("mutation { nope }"));
 }
 
 #[tokio::test]
@@ -179,6 +180,11 @@ async fn connections_that_break() {
                 "others are answered meanwhile"
             );
             assert_eq!(served.log()[4].status, None);
+            assert_eq!(
+                (served.log()[0].status, served.log()[2].status),
+                (None, None),
+                "nothing went back"
+            );
             served.close();
         }
     );

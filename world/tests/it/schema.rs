@@ -63,6 +63,19 @@ fn what_is_left_of_the_schema_is_as_github_has_it() {
     assert!(compared > 100, "only {compared} types were compared");
 }
 
+#[test]
+fn a_number_beyond_32_bits_is_served_as_github_does() {
+    let run = world::CheckSpec::run("build").id(73_273_549_971);
+    let pull = world::PullSpec::new("o/r", 7).check(run);
+    let world = world::World::builder("2026-05-14T17:45:00Z").pull(pull).build();
+    let answer = world.ask(
+        "{ repository(owner: \"o\", name: \"r\") { pullRequest(number: 7) { commits(last: 1) { nodes { commit {
+            statusCheckRollup { contexts(first: 1) { nodes { ... on CheckRun { databaseId } } } } } } } } } }",
+    );
+    let path = "/data/repository/pullRequest/commits/nodes/0/commit/statusCheckRollup/contexts/nodes/0/databaseId";
+    assert_eq!(answer.pointer(path), Some(&73_273_549_971_u64.into()), "{answer}");
+}
+
 type Fields = apollo_compiler::collections::IndexMap<
     apollo_compiler::Name,
     apollo_compiler::schema::Component<apollo_compiler::schema::FieldDefinition>,
