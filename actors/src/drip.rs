@@ -30,11 +30,11 @@ impl Actor for Drip {
     async fn handle(&mut self, message: DripMessage, turn: &mut Turn) -> Result<Done, Fault> {
         match message {
             DripMessage::Close(close) => {
-                list(turn, "close", "close it, or say why it stays open", &close).await?;
+                list(turn, Todo::Close, &close).await?;
                 Ok(Done::new("listed for a decision: close"))
             }
             DripMessage::Rebase(rebase) => {
-                list(turn, "rebase", "rebase the branch and push it", &rebase).await?;
+                list(turn, Todo::Rebase, &rebase).await?;
                 Ok(Done::new("listed for a person: rebase"))
             }
             // Nobody is reminded before 48 hours of silence, and nothing else is due.
@@ -43,38 +43,56 @@ impl Actor for Drip {
     }
 }
 
-/// One entry, once for a head and what is to be decided: a person who deletes it sees it again only when the
+/// What a person has to do.
+#[derive(Debug, Clone, Copy)]
+enum Todo {
+    Close,
+    Rebase,
+}
+
+impl Todo {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Close => "close",
+            Self::Rebase => "rebase",
+        }
+    }
+
+    fn what(self) -> &'static str {
+        match self {
+            Self::Close => "**close** it, or say why it stays open",
+            Self::Rebase => "**rebase** the branch and push it",
+        }
+    }
+}
+
+/// One entry, once for a head and what is to be done: a person who deletes it sees it again only when the
 /// dispatcher says so again after a day.
-async fn list(turn: &mut Turn, verb: &str, todo: &str, about: &impl AboutPull) -> Result<bool, Fault> {
+async fn list(turn: &mut Turn, todo: Todo, about: &impl AboutPull) -> Result<bool, Fault> {
     let at = about.at();
     let head = about
         .head()
         .map_or_else(|| turn.key().to_owned(), |head| head.short().to_owned());
-    // Two hyphens, which only a repository's name can bring, would end the comment that holds the key.
-    let key = format!("{verb}/{at}/{head}").replace("--", "-\u{200B}-");
+    // Two hyphens, which only a repository's name or an id can bring, would end the comment that holds the key.
+    let key = format!("{}/{at}/{head}", todo.verb()).replace("--", "-\u{200B}-");
     let said = turn
         .envelope()
         .map_or_else(|| turn.now(), |envelope| envelope.message.ts());
-    let entry = entry(
-        &key,
-        &said.to_rfc3339_opts(SecondsFormat::Secs, true),
-        verb,
-        todo,
-        about,
-    );
+    let ts = said.to_rfc3339_opts(SecondsFormat::Secs, true);
+    let entry = entry(&key, &ts, todo, about);
     Ok(turn
         .append_line(&HomePath::fixed("DECISIONS.md"), key, entry)
         .await?)
 }
 
 /// A task of a markdown list, with its key in a comment that a viewer does not show.
-fn entry(key: &str, ts: &str, verb: &str, todo: &str, about: &impl AboutPull) -> String {
+fn entry(key: &str, ts: &str, todo: Todo, about: &impl AboutPull) -> String {
     let at = escape::markdown(&about.at().to_string());
     let why = match about.reason() {
         "" => String::new(),
         reason => format!(" — {}", escape::markdown(reason)),
     };
-    format!("- [ ] **{verb}** {at}{why}: {todo} ({ts}) <!-- {key} -->")
+    format!("- [ ] {at}: {}{why} ({ts}) <!-- {key} -->", todo.what())
 }
 
 #[cfg(test)]
@@ -86,15 +104,9 @@ mod tests {
         let mut close = Close::about("o/r#7".parse().unwrap());
         close.reason = "asked: <b>@you</b> *close*".to_owned();
         assert_eq!(
-            entry(
-                "close/o/r#7/abc",
-                "2026-05-14T17:45:00Z",
-                "close",
-                "decide",
-                &close
-            ),
-            "- [ ] **close** o/r#7 — asked: &lt;b&gt;@\u{200B}you&lt;/b&gt; \\*close\\*: decide \
-             (2026-05-14T17:45:00Z) <!-- close/o/r#7/abc -->"
+            entry("close/o/r#7/abc", "2026-05-14T17:45:00Z", Todo::Close, &close),
+            "- [ ] o/r#7: **close** it, or say why it stays open — asked: &lt;b&gt;@\u{200B}you&lt;/b&gt; \
+             \\*close\\* (2026-05-14T17:45:00Z) <!-- close/o/r#7/abc -->"
         );
     }
 }

@@ -131,6 +131,27 @@ pub fn fenced(text: &str) -> String {
     format!("{fence}text\n{shown}{end}{fence}\n")
 }
 
+/// A web address as markdown that leads there, where it is one and nothing but one; any other text as
+/// [`markdown()`] shows it. For the addresses that GitHub gives its own pages.
+///
+/// ```
+/// use pulls::escape::address;
+/// assert_eq!(address("https://github.com/o/r/pull/1#issuecomment-2"), "<https://github.com/o/r/pull/1#issuecomment-2>");
+/// assert_eq!(address("javascript:alert(1)"), "javascript:alert(1)");
+/// assert_eq!(address("https://x.example/> <b>"), "https\\://x.example/&gt; &lt;b&gt;");
+/// ```
+pub fn address(text: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!&*+,;=%".contains(c);
+    let is_one = ["https://", "http://"]
+        .iter()
+        .any(|scheme| text.starts_with(scheme));
+    if is_one && text.chars().all(plain) {
+        format!("<{text}>")
+    } else {
+        markdown(text)
+    }
+}
+
 /// The text, or its beginning with `…`, in at most `most` characters.
 pub fn clamp(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

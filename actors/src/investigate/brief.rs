@@ -142,7 +142,7 @@ fn heading(page: &mut String, pull: &PullFacts, asked: &Respond, now: Time) {
         page,
         "- head: {} on {branch}\n- page: {}\n- written: {}\n",
         pull.head.sha.short(),
-        escape::markdown(&pull.url),
+        escape::address(&pull.url),
         minute(now),
     )
     .expect("a string takes every write");
@@ -165,7 +165,7 @@ fn said(page: &mut String, remark: &Remark<'_>) {
         escape::markdown(&remark.association.as_str().to_ascii_lowercase()),
         remark.kind,
         minute(remark.at),
-        escape::markdown(remark.url),
+        escape::address(remark.url),
     )
     .expect("a string takes every write");
     if remark.body.trim().is_empty() {
@@ -223,7 +223,7 @@ fn checks_section(page: &mut String, pull: &PullFacts, now: Time) {
         let link = check
             .url
             .as_deref()
-            .map(|url| format!(", {}", escape::markdown(url)))
+            .map(|url| format!(", {}", escape::address(url)))
             .unwrap_or_default();
         writeln!(
             page,
