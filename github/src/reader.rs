@@ -219,7 +219,9 @@ impl Reader {
                 .persist(&batch::search(&query, first, after.as_deref()), "search")
                 .await?;
             for error in answer.errors.iter().map(GraphqlError::meaning) {
-                if !found.partial.contains(&error) {
+                // Many hits behind one organisation's single sign-on are one thing to say.
+                let says = error.to_string();
+                if found.partial.iter().all(|known| known.to_string() != says) {
                     found.partial.push(error);
                 }
             }
@@ -360,10 +362,19 @@ impl Reader {
         };
         let mut budget = self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner);
         let spent = budget.map_or(0, |budget| budget.spent) + shape.cost;
+        // Answers overtake each other: within an hour the least is the newest, and an answer from the hour
+        // before tells nothing.
+        let (resets_at, remaining) = match *budget {
+            Some(known) if known.resets_at == shape.reset_at => {
+                (known.resets_at, known.remaining.min(shape.remaining))
+            }
+            Some(known) if known.resets_at > shape.reset_at => (known.resets_at, known.remaining),
+            _ => (shape.reset_at, shape.remaining),
+        };
         *budget = Some(Budget {
             spent,
-            remaining: shape.remaining,
-            resets_at: shape.reset_at,
+            remaining,
+            resets_at,
         });
         shape.cost
     }
