@@ -72,7 +72,8 @@ fn a_number_beyond_32_bits_is_served_as_github_does() {
         "{ repository(owner: \"o\", name: \"r\") { pullRequest(number: 7) { commits(last: 1) { nodes { commit {
             statusCheckRollup { contexts(first: 1) { nodes { ... on CheckRun { databaseId } } } } } } } } } }",
     );
-    let path = "/data/repository/pullRequest/commits/nodes/0/commit/statusCheckRollup/contexts/nodes/0/databaseId";
+    let path =
+        "/data/repository/pullRequest/commits/nodes/0/commit/statusCheckRollup/contexts/nodes/0/databaseId";
     assert_eq!(answer.pointer(path), Some(&73_273_549_971_u64.into()), "{answer}");
 }
 
