@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
-use crate::event::{AckedBy, FailureKind};
+use crate::event::{AckedBy, FailureKind, Holder};
 use crate::message::Draft;
 use crate::names::{Digest, LeaseId, MailboxName, MsgId, Seq};
 use crate::policy::Policy;
@@ -178,6 +178,8 @@ pub struct Granted {
     pub seq: Seq,
     /// The lease.
     pub lease: LeaseId,
+    /// Whose it is.
+    pub holder: Holder,
     /// The attempt, from 1.
     pub attempt: u32,
     /// When the lease expires by itself.

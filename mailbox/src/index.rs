@@ -110,6 +110,8 @@ pub(crate) struct Open {
     pub(crate) appended_at: Moment,
     pub(crate) attempts: u32,
     pub(crate) not_before: Option<Moment>,
+    /// When it began to rest or was leased or extended.
+    since: Moment,
     pub(crate) lease: Option<Held>,
     pub(crate) about: Option<Box<About>>,
 }
@@ -187,6 +189,7 @@ impl Index {
             appended_at: head.appended_at,
             attempts: 0,
             not_before: None,
+            since: head.appended_at,
             lease: None,
             about,
         };
@@ -213,6 +216,7 @@ impl Index {
             } => {
                 mailbox.take(
                     *seq,
+                    *at,
                     Held {
                         lease: *lease,
                         holder: *holder,
@@ -221,7 +225,7 @@ impl Index {
                     *attempt,
                 );
             }
-            DeliveryEvent::Extended { until, .. } => mailbox.extend(*seq, *until),
+            DeliveryEvent::Extended { until, .. } => mailbox.extend(*seq, *at, *until),
             DeliveryEvent::Acked { outcome, by, .. } => {
                 let outcome = words.keep(outcome);
                 let by = match by {
@@ -232,9 +236,11 @@ impl Index {
                 };
                 mailbox.acked(*seq, *at, outcome, by);
             }
-            DeliveryEvent::Failed { rest, .. } => mailbox.release(*seq, Some(at.after(*rest)), 0),
-            DeliveryEvent::HandedBack { until, .. } => mailbox.release(*seq, *until, 1),
-            DeliveryEvent::Expired { .. } | DeliveryEvent::Voided { .. } => mailbox.release(*seq, None, 0),
+            DeliveryEvent::Failed { rest, .. } => mailbox.release(*seq, *at, Some(at.after(*rest)), 0),
+            DeliveryEvent::HandedBack { until, .. } => mailbox.release(*seq, *at, *until, 1),
+            DeliveryEvent::Expired { .. } | DeliveryEvent::Voided { .. } => {
+                mailbox.release(*seq, *at, None, 0)
+            }
             DeliveryEvent::Quarantined { cause, reason } => {
                 mailbox.set_aside(*seq, *at, *cause, Arc::clone(reason));
             }
@@ -353,6 +359,14 @@ impl Index {
             .collect()
     }
 
+    /// Moves what lies ahead only because the clock of an earlier life was ahead: a rest or lease that
+    /// began after `now` begins now.
+    pub(crate) fn rebase(&mut self, now: Moment) {
+        for mailbox in self.boxes.values_mut() {
+            mailbox.rebase(now);
+        }
+    }
+
     /// Leases of earlier lives of the process.
     pub(crate) fn orphans(&self) -> Vec<(MailboxName, Seq, LeaseId)> {
         let mut orphans = Vec::new();
@@ -445,6 +459,36 @@ impl MailboxIndex {
         }
     }
 
+    fn rebase(&mut self, now: Moment) {
+        let MailboxIndex {
+            open,
+            resting,
+            expiring,
+            finished,
+            ..
+        } = self;
+        for (seq, open) in open.iter_mut().filter(|(_, open)| open.since > now) {
+            let moved = |until: Moment| now.after(until.since(open.since));
+            if let Some(until) = open.not_before
+                && resting.remove(&(until, *seq))
+            {
+                resting.insert((moved(until), *seq));
+                open.not_before = Some(moved(until));
+            }
+            if let Some(held) = &mut open.lease
+                && let Some(until) = held.until
+                && expiring.remove(&(until, *seq))
+            {
+                expiring.insert((moved(until), *seq));
+                held.until = Some(moved(until));
+            }
+            open.since = now;
+        }
+        for finished in finished.values_mut() {
+            finished.at = finished.at.min(now);
+        }
+    }
+
     /// Sets a ready message aside until nothing of its subject is in hand.
     pub(crate) fn park(&mut self, seq: Seq, subject: Key) {
         if self.ready.remove(&seq) {
@@ -459,7 +503,7 @@ impl MailboxIndex {
         rested.into_iter().chain(expires).min()
     }
 
-    fn take(&mut self, seq: Seq, held: Held, attempt: u32) {
+    fn take(&mut self, seq: Seq, at: Moment, held: Held, attempt: u32) {
         self.unqueue(seq);
         let Some(open) = self.open.get_mut(&seq) else {
             return;
@@ -468,6 +512,7 @@ impl MailboxIndex {
             self.leased += 1;
         }
         open.attempts = attempt;
+        open.since = at;
         open.not_before = None;
         if let Some(until) = held.until {
             self.expiring.insert((until, seq));
@@ -477,10 +522,12 @@ impl MailboxIndex {
         }
     }
 
-    fn extend(&mut self, seq: Seq, until: Moment) {
-        let Some(held) = self.open.get_mut(&seq).and_then(|open| open.lease.as_mut()) else {
+    fn extend(&mut self, seq: Seq, at: Moment, until: Moment) {
+        let Some(open) = self.open.get_mut(&seq) else {
             return;
         };
+        let Some(held) = open.lease.as_mut() else { return };
+        open.since = at;
         if let Some(before) = held.until.replace(until) {
             self.expiring.remove(&(before, seq));
         }
@@ -488,13 +535,14 @@ impl MailboxIndex {
     }
 
     /// Back among the unread, with `returned` attempts given back.
-    fn release(&mut self, seq: Seq, not_before: Option<Moment>, returned: u32) {
+    fn release(&mut self, seq: Seq, at: Moment, not_before: Option<Moment>, returned: u32) {
         self.unqueue(seq);
         let Some(open) = self.open.get_mut(&seq) else {
             return;
         };
         open.attempts = open.attempts.saturating_sub(returned);
         open.not_before = not_before;
+        open.since = at;
         match not_before {
             Some(until) => self.resting.insert((until, seq)),
             None => self.ready.insert(seq),

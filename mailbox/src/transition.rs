@@ -50,8 +50,10 @@ pub fn apply(index: &mut Index, command: Command, now: Moment) -> (Vec<Write>, R
 }
 
 /// What is written when a process takes the mailboxes up: the leases of earlier lives are void at
-/// once (contract, section 3, rule 4).
+/// once (contract, section 3, rule 4). Rests and leases that seem to begin in the future, because the
+/// clock was set back in between, begin now.
 pub fn begin(index: &mut Index, now: Moment) -> Vec<Write> {
+    index.rebase(now);
     let mut step = Step {
         index,
         now,
@@ -184,6 +186,7 @@ impl Step<'_> {
             return Reply::Leased(Granted {
                 seq,
                 lease,
+                holder,
                 attempt,
                 until,
             });
@@ -449,3 +452,6 @@ fn text(mut text: String) -> Arc<str> {
     }
     text.into()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ use std::mem;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
 use tracing::{debug, warn};
@@ -33,6 +34,10 @@ pub(crate) const QUEUE: usize = 1024;
 const GROUP: usize = 512;
 /// Records in one group, since one request may append many.
 const GROUP_RECORDS: usize = 4096;
+
+/// How long after a failed write the store is loaded again for those who wait; a request does it at
+/// once.
+const RELOAD_AFTER: Duration = Duration::from_secs(1);
 
 type Answer<T> = oneshot::Sender<Result<T, MailboxError>>;
 
@@ -173,6 +178,8 @@ impl<S: Store> Writer<S> {
         }
         self.doubtful.clear();
         self.index = Some(index);
+        // Whoever waits looks again: what was handed back may be theirs.
+        self.alarms = self.waiting.keys().map(|name| (name.clone(), now)).collect();
         Ok(())
     }
 
@@ -252,6 +259,7 @@ impl<S: Store> Writer<S> {
     /// Applies one command to the index; its answer waits for the group.
     async fn fold(&mut self, group: &mut Group, command: Command, answer: Option<Answer<Reply>>) {
         if let Err(error) = self.ready_for(mailbox_of(&command)).await {
+            self.fail(mem::take(group).due, error.clone());
             refuse(answer, error);
             return;
         }
@@ -272,14 +280,17 @@ impl<S: Store> Writer<S> {
             return;
         }
         if let Err(error) = self.ready_for(Some(&of)).await {
+            self.fail(mem::take(group).due, error.clone());
             refuse(Some(waiter.answer), error);
             return;
         }
         // Who came first is served first.
-        let queued = wait && self.waiting.get(&of).is_some_and(|queue| !queue.is_empty());
-        if queued {
-            self.waiting.entry(of).or_default().push_back(waiter);
-            return;
+        if wait && let Some(queue) = self.waiting.get_mut(&of) {
+            queue.retain(|waiter| !waiter.answer.is_closed());
+            if !queue.is_empty() {
+                queue.push_back(waiter);
+                return;
+            }
         }
         match self.try_lease(group, &of, waiter.lessee) {
             Some(granted) => group.due.push(Due::Grant(of, granted, waiter.answer)),
@@ -327,6 +338,7 @@ impl<S: Store> Writer<S> {
             queue.retain(|waiter| !waiter.answer.is_closed());
             while let Some(waiter) = queue.pop_front() {
                 if let Err(error) = self.ready_for(Some(&of)).await {
+                    self.fail(mem::take(group).due, error.clone());
                     refuse(Some(waiter.answer), error);
                     continue;
                 }
@@ -384,22 +396,7 @@ impl<S: Store> Writer<S> {
             self.write(&writes).await
         };
         if let Err(error) = outcome {
-            warn!(%error, records = writes.len(), "a group of the mailbox was not written");
-            self.index = None;
-            for due in due {
-                match due {
-                    Due::Reply(answer, _) => refuse(Some(answer), error.clone()),
-                    Due::Nothing(answer) => refuse(Some(answer), error.clone()),
-                    Due::Grant(of, granted, answer) => {
-                        self.doubtful.push(Unreceived {
-                            of,
-                            seq: granted.seq,
-                            lease: granted.lease,
-                        });
-                        refuse(Some(answer), error.clone());
-                    }
-                }
-            }
+            self.fail(due, error);
             return;
         }
         self.announcer.announce(writes.iter().map(|write| match write {
@@ -420,6 +417,29 @@ impl<S: Store> Writer<S> {
                     let _ = answer.send(Ok(None));
                 }
                 Due::Grant(of, granted, answer) => self.deliver(of, granted, answer).await,
+            }
+        }
+    }
+
+    /// Answers a group that was not written. What it would have changed is in the index already, so
+    /// that is loaded again.
+    fn fail(&mut self, due: Vec<Due>, error: MailboxError) {
+        warn!(%error, requests = due.len(), "a group of the mailbox was not written");
+        self.index = None;
+        let retry = self.clock.now().after(RELOAD_AFTER);
+        self.alarms = self.waiting.keys().map(|name| (name.clone(), retry)).collect();
+        for due in due {
+            match due {
+                Due::Reply(answer, _) => refuse(Some(answer), error.clone()),
+                Due::Nothing(answer) => refuse(Some(answer), error.clone()),
+                Due::Grant(of, granted, answer) => {
+                    self.doubtful.push(Unreceived {
+                        of,
+                        seq: granted.seq,
+                        lease: granted.lease,
+                    });
+                    refuse(Some(answer), error.clone());
+                }
             }
         }
     }
@@ -461,6 +481,7 @@ impl<S: Store> Writer<S> {
         let Granted {
             seq,
             lease,
+            holder,
             attempt,
             until,
         } = granted;
@@ -480,14 +501,7 @@ impl<S: Store> Writer<S> {
                 return;
             }
         };
-        let state = EnvelopeState::Leased {
-            lease,
-            holder: match self.index.as_ref().and_then(|index| index.state(&of, seq)) {
-                Some((EnvelopeState::Leased { holder, .. }, _)) => holder,
-                _ => crate::event::Holder::Process(self.incarnation),
-            },
-            until,
-        };
+        let state = EnvelopeState::Leased { lease, holder, until };
         let envelope = envelope(of.clone(), seq, stored, state, attempt);
         let lease = Lease {
             id: lease,

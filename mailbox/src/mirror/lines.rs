@@ -163,7 +163,10 @@ mod tests {
 
     use super::*;
 
-    fn cut_in(pieces: &[&[u8]]) -> (Vec<(u64, Option<Vec<u8>>)>, Cutter) {
+    /// A line with its number; `None` for one that was too long.
+    type Seen = (u64, Option<Vec<u8>>);
+
+    fn cut_in(pieces: &[&[u8]]) -> (Vec<Seen>, Cutter) {
         let mut cutter = Cutter::default();
         let mut seen = Vec::new();
         for piece in pieces {

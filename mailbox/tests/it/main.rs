@@ -6,6 +6,7 @@ use mailbox::{Draft, MailboxName, Message};
 
 mod crash;
 mod disk;
+mod faults;
 mod fixtures;
 mod full;
 mod handle;
