@@ -230,48 +230,47 @@ impl<'w> Thing<'w> {
         })
     }
 
-    /// Whether this object is, or lies in, that pull request; a repository's `pullRequest(number:)` does.
+    /// Whether this object is, or lies in, that pull request or its head; a repository's
+    /// `pullRequest(number:)` does, and a query's `repository(owner:, name:)` where it is the same one.
     fn lies_in(&self, at: &At, info: &ResolveInfo<'_>) -> bool {
         let world = self.session.world;
-        let Some(repo) = world.repo_number(&at.repo) else {
+        let (Some(repo), Ok(pull)) = (world.repo_number(&at.repo), world.pull_key(at)) else {
             return false;
         };
-        let number = match self.ty {
-            "Query" => {
-                let owner = argument(info, "owner")
-                    .and_then(JsonValue::as_str)
-                    .unwrap_or_default();
-                let name = argument(info, "name")
-                    .and_then(JsonValue::as_str)
-                    .unwrap_or_default();
-                return world.repo_number(&format!("{owner}/{name}")) == Some(repo);
+        let text = |name: &str| {
+            argument(info, name)
+                .and_then(JsonValue::as_str)
+                .unwrap_or_default()
+        };
+        match self.ty {
+            "Query" => world.repo_number(&format!("{}/{}", text("owner"), text("name"))) == Some(repo),
+            "Repository" => {
+                let number = argument(info, "number").and_then(JsonValue::as_u64);
+                number == Some(u64::from(at.number)) && same(world.node(&World::repo_key(repo)), self.json)
             }
-            "Repository" => argument(info, "number").and_then(JsonValue::as_u64),
-            _ => self.root.get("number").and_then(Value::as_u64),
-        };
-        let key = World::repo_key(repo);
-        let mine = match self.ty {
-            "Repository" => Some(self.json),
-            _ => self
-                .root
-                .get("repository")
-                .and_then(|repo| world.follow(repo))
-                .and_then(Value::as_object),
-        };
-        let own_commit = self.root.get("__typename").and_then(Value::as_str) == Some("Commit");
-        let heads = || {
-            let head = world.head_key(at).ok();
-            head.and_then(|key| world.node(&key))
-                .is_some_and(|head| std::ptr::eq(head, self.root))
-        };
-        if own_commit {
-            return heads();
+            _ => {
+                let head = world.head_key(at).ok().and_then(|key| world.node(&key));
+                same(world.node(&pull), self.root) || self.commit().is_some_and(|commit| same(head, commit))
+            }
         }
-        number == Some(u64::from(at.number))
-            && world
-                .node(&key)
-                .is_some_and(|repo| mine.is_some_and(|mine| std::ptr::eq(repo, mine)))
     }
+
+    /// The commit that this object hangs on, where it is a check or in one.
+    fn commit(&self) -> Option<&'w Node> {
+        let world = self.session.world;
+        let follow = |node: &'w Node, field: &str| world.follow(node.get(field)?)?.as_object();
+        match self.root.get("__typename").and_then(Value::as_str)? {
+            "Commit" => Some(self.root),
+            "CheckSuite" => follow(self.root, "commit"),
+            "CheckRun" => follow(follow(self.root, "checkSuite")?, "commit"),
+            _ => None,
+        }
+    }
+}
+
+/// Whether two nodes are one and not merely alike.
+fn same(a: Option<&Node>, b: &Node) -> bool {
+    a.is_some_and(|a| std::ptr::eq(a, b))
 }
 
 impl ObjectValue for Thing<'_> {

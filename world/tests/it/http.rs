@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use world::{Canned, Fault, PullSpec, RepoSpec, Served, World};
+use world::{Canned, CheckSpec, Fault, PullSpec, RepoSpec, Served, World};
 
 use crate::client::{exchange, get, post, query};
 
@@ -257,6 +257,25 @@ async fn fields_fail_alone_with_their_path() {
         "what holds a non-null field is null"
     );
     assert_eq!(answer["data"]["a"]["pullRequest"]["title"], "Change 7");
+    served.faults().clear();
+
+    served
+        .edit(|world| world.check(("o/r", 7), CheckSpec::run("build")))
+        .unwrap();
+    let checks = "{ repository(owner: \"o\", name: \"r\") { pullRequest(number: 7) { statusCheckRollup {
+        contexts(first: 1) { nodes { ... on CheckRun { name conclusion } } } } } } }";
+    let no = Fault::field_error("CheckRun.conclusion", Some("FORBIDDEN"), "no");
+    served.faults().add(no.on_pull(("o/r", 7)));
+    let answer = query(&served, checks, json!({})).await;
+    let contexts = &answer["data"]["repository"]["pullRequest"]["statusCheckRollup"]["contexts"];
+    assert_eq!(
+        contexts["nodes"][0],
+        json!({ "name": "build", "conclusion": null })
+    );
+    assert_eq!(
+        answer["errors"][0]["message"], "no",
+        "a check of its head lies in it"
+    );
     served.faults().clear();
 
     served
