@@ -27,8 +27,8 @@
 //! It accepts no write yet: a mutation or any method but GET is refused, and stands in
 //! [`Served::writes`] for a test to see that there was none. Of REST it knows what a reader asks for
 //! (`/user`, `/rate_limit`, a repository, a pull request, a comparison). Its search knows the
-//! qualifiers by which open pull requests are found. Numbers of objects stay below 2^31, which GitHub's
-//! own no longer do. A budget of requests is counted down, but never runs out by itself.
+//! qualifiers by which open pull requests are found. A budget of requests is counted down, but never
+//! runs out by itself.
 //!
 //! # How it fails
 //!

@@ -125,20 +125,28 @@ pub(super) fn rows() -> Vec<Row> {
                 .created(days_ago(4))
                 .review(ReviewSpec::approved("priya-lm").at(hours_ago(30)))
                 .check(CheckSpec::run("lint"))
-                .check(CheckSpec::run("test (linux)").started(hours_ago(29)).id(91_002))
+                .check(
+                    CheckSpec::run("test (linux)")
+                        .started(hours_ago(29))
+                        .id(48_211_734_002),
+                )
                 .check(
                     CheckSpec::run("test (linux)")
                         .conclusion("CANCELLED")
                         .started(hours_ago(31))
-                        .id(91_001),
+                        .id(48_211_734_001),
                 )
                 .check(
                     CheckSpec::run("test (windows)")
                         .failure()
                         .started(hours_ago(31))
-                        .id(91_003),
+                        .id(48_211_734_003),
                 )
-                .check(CheckSpec::run("test (windows)").started(hours_ago(29)).id(91_004)),
+                .check(
+                    CheckSpec::run("test (windows)")
+                        .started(hours_ago(29))
+                        .id(48_211_734_004),
+                ),
             rule: "ship.ready",
             shows: "re-run checks: only the newest of each counts, in whatever order they come, although \
                     GitHub's rollup says FAILURE (B001, B002, B003, B010)",

@@ -56,7 +56,37 @@ pub(crate) struct Notes {
     pub failures: Vec<Failure>,
     /// Schema text for words that the graph uses and the schema does not know.
     pub tomorrow: BTreeSet<String>,
+    /// Numbers too large for what the schema calls an `Int`, which GitHub writes all the same.
+    pub large: Vec<u64>,
 }
+
+impl Notes {
+    /// What stands for a large number while the schema is kept to.
+    fn stand_in(&mut self, number: u64) -> i64 {
+        self.large.push(number);
+        STAND_INS + i64::try_from(self.large.len() - 1).unwrap_or(0)
+    }
+
+    /// Puts the large numbers in their places.
+    pub fn restore(&self, value: &mut JsonValue) {
+        match value {
+            JsonValue::Number(number) => {
+                let at = number
+                    .as_i64()
+                    .and_then(|number| usize::try_from(number - STAND_INS).ok());
+                if let Some(large) = at.and_then(|at| self.large.get(at)) {
+                    *value = (*large).into();
+                }
+            }
+            JsonValue::Array(items) => items.iter_mut().for_each(|item| self.restore(item)),
+            JsonValue::Object(map) => map.iter_mut().for_each(|(_, value)| self.restore(value)),
+            _ => {}
+        }
+    }
+}
+
+/// The first of the numbers that stand for large ones: no field of GitHub's is anywhere near.
+const STAND_INS: i64 = i32::MIN as i64;
 
 /// One execution.
 pub(crate) struct Session<'w> {
@@ -120,7 +150,12 @@ impl<'w> Session<'w> {
                 }
                 _ => ResolvedValue::Leaf(leaf(value)),
             },
-            Some(ExtendedType::Scalar(_)) => ResolvedValue::Leaf(leaf(value)),
+            Some(ExtendedType::Scalar(_)) => match value.as_u64() {
+                Some(number) if name == "Int" && i32::try_from(number).is_err() => {
+                    ResolvedValue::leaf(self.notes.borrow_mut().stand_in(number))
+                }
+                _ => ResolvedValue::Leaf(leaf(value)),
+            },
             _ => match self.object(value, root, name) {
                 Some(thing) => ResolvedValue::object(thing),
                 None => ResolvedValue::null(),

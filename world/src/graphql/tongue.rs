@@ -292,7 +292,10 @@ struct Written {
     errors: Vec<Value>,
 }
 
-fn written(response: ExecutionResponse, notes: &Notes) -> Vec<u8> {
+fn written(mut response: ExecutionResponse, notes: &Notes) -> Vec<u8> {
+    if let (false, Some(data)) = (notes.large.is_empty(), &mut response.data) {
+        data.iter_mut().for_each(|(_, value)| notes.restore(value));
+    }
     let errors = response
         .errors
         .iter()

@@ -151,7 +151,7 @@ impl CheckSpec {
         })
     }
 
-    /// GitHub's number for the run, below 2^31: the schema calls it an `Int`, and the world keeps to that.
+    /// GitHub's number for the run. It may be larger than an `Int`, as GitHub's own are.
     #[must_use]
     pub fn id(self, id: u64) -> Self {
         self.change(|run| run.id = Some(id))

@@ -275,6 +275,23 @@ fn awkward_shapes_are_what_github_makes_of_them() {
 }
 
 #[test]
+fn numbers_of_check_runs_are_larger_than_an_int_as_githubs_are() {
+    let world = world(
+        PullSpec::new("o/r", 7)
+            .check(CheckSpec::run("a").id(48_211_734_001))
+            .check(CheckSpec::run("b").id(11)),
+    );
+    let fields =
+        "number statusCheckRollup { contexts(first: 5) { nodes { ... on CheckRun { databaseId } } } }";
+    let pull = of_pull(&world, fields);
+    assert_eq!(
+        pull["statusCheckRollup"]["contexts"]["nodes"],
+        json!([{ "databaseId": 48_211_734_001_u64 }, { "databaseId": 11 }])
+    );
+    assert_eq!(pull["number"], 7);
+}
+
+#[test]
 fn a_word_that_github_does_not_use_yet_comes_through() {
     let world = world(
         PullSpec::new("o/r", 7)
