@@ -29,6 +29,7 @@ pub struct Cli {
 
 /// What holds for every command.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Everywhere")]
 pub struct Global {
     /// Where mailboxes, configuration and snapshots lie [default: $SWEEP_HOME, else ~/.sweep]
     #[arg(long, global = true, value_name = "DIR")]
@@ -36,8 +37,14 @@ pub struct Global {
     /// Evaluate a one-shot command as of this moment; leases and backoff stay on the real clock
     #[arg(long, global = true, value_name = "RFC3339", value_parser = moment)]
     pub now: Option<DateTime<Utc>>,
-    /// The form of the log on stderr; RUST_LOG says how much of it
-    #[arg(long, global = true, value_name = "FORM", default_value = "text")]
+    /// The form of the log on stderr, text or json; RUST_LOG says how much of it
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORM",
+        default_value = "text",
+        hide_possible_values = true
+    )]
     pub log_format: LogFormat,
 }
 

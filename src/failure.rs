@@ -67,6 +67,11 @@ impl Failure {
         }
     }
 
+    /// A failure whose headline is the error's own.
+    pub fn of(exit: Exit, error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::new(exit, String::new()).because(error)
+    }
+
     /// The error that led to it. It and what led to it stand after the headline, on the same line.
     pub fn because(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.cause = Some(cause.into());
@@ -96,7 +101,9 @@ impl Failure {
         while let Some(error) = cause {
             let text = error.to_string();
             if !text.is_empty() && !line.ends_with(&text) {
-                line.push_str(": ");
+                if !line.is_empty() {
+                    line.push_str(": ");
+                }
                 line.push_str(&text);
             }
             cause = error.source();
@@ -193,6 +200,12 @@ mod tests {
         let failure =
             Failure::new(Exit::Other, "cannot read: disk on fire").because(io::Error::other("disk on fire"));
         assert_eq!(shown(&failure), "sweep: cannot read: disk on fire");
+    }
+
+    #[test]
+    fn an_error_may_be_its_own_headline() {
+        let failure = Failure::of(Exit::Other, Outer(io::Error::other("disk on fire")));
+        assert_eq!(shown(&failure), "sweep: cannot open the store: disk on fire");
     }
 
     #[test]

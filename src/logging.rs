@@ -6,12 +6,22 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::LogFormat;
 
-/// What is logged where `RUST_LOG` says nothing: what a person should know, and nothing of the routine.
-const DEFAULT: &str = "warn,sweep=info,runtime=info,actors=info";
+/// How much is logged where `RUST_LOG` says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Volume {
+    /// What a person should look at.
+    Warnings,
+    /// That, and what a program that runs for days is doing.
+    Progress,
+}
 
 /// Starts the log. Libraries only emit events; who listens is decided here, once.
-pub fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(DEFAULT));
+pub fn start(format: LogFormat, volume: Volume) {
+    let default = match volume {
+        Volume::Warnings => "warn",
+        Volume::Progress => "warn,sweep=info,runtime=info,actors=info",
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(io::stderr);

@@ -22,7 +22,11 @@ fn main() -> ExitCode {
     failure::run(|| match cli::parse(std::env::args_os())? {
         cli::Parsed::Text(text) => print::text(&text),
         cli::Parsed::Command(cli) => {
-            logging::start(cli.global.log_format);
+            let volume = match cli.command {
+                cli::Command::Run(_) => logging::Volume::Progress,
+                _ => logging::Volume::Warnings,
+            };
+            logging::start(cli.global.log_format, volume);
             commands::run(*cli)
         }
     })

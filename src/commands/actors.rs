@@ -2,7 +2,7 @@
 
 use chrono::DateTime;
 use runtime::Overview;
-use serde_json::json;
+use serde::Serialize;
 
 use super::Context;
 use crate::cli::Listing;
@@ -10,6 +10,13 @@ use crate::failure::Failure;
 use crate::print::{self, Table};
 use crate::views::{ActorView, AttentionView};
 use crate::wiring::Opened;
+
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    actors: Vec<ActorView<'a>>,
+    attention: Vec<AttentionView<'a>>,
+}
 
 /// Prints them. Whoever gets here holds the home, so no actor runs.
 pub async fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
@@ -20,10 +27,10 @@ pub async fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
     opened.close().await;
     let Overview { actors, attention } = overview?;
     if listing.json {
-        return print::json(&json!({
-            "actors": actors.iter().map(ActorView::from).collect::<Vec<_>>(),
-            "attention": attention.iter().map(AttentionView::from).collect::<Vec<_>>(),
-        }));
+        return print::json(&Document {
+            actors: actors.iter().map(ActorView::from).collect(),
+            attention: attention.iter().map(AttentionView::from).collect(),
+        });
     }
     let mut table = Table::new([
         "actor",
@@ -45,7 +52,11 @@ pub async fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
                 |oldest| print::age(DateTime::from(now) - DateTime::from(oldest)),
             ),
             actor.quarantined.to_string(),
-            actor.intents.join(", "),
+            if actor.intents.is_empty() {
+                "-".to_owned()
+            } else {
+                actor.intents.join(", ")
+            },
         ]);
     }
     let mut text = table.render();

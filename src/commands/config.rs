@@ -1,5 +1,6 @@
 //! `sweep config`: the effective configuration, each value with its source.
 
+use serde::Serialize;
 use serde_json::json;
 
 use super::Context;
@@ -10,13 +11,19 @@ use crate::print::{self, Table};
 use crate::token;
 use crate::wiring::{API_VARIABLE, GRAPHQL_VARIABLE, endpoints};
 
+/// What `--json` prints.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    values: &'a [Entry],
+}
+
 /// Prints it. Nothing is made or written, and no credential is shown or asked for.
 pub fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
     let config = context.config()?;
     let mut entries = surroundings(context)?;
     entries.extend(config.entries);
     if listing.json {
-        return print::json(&json!({ "values": entries }));
+        return print::json(&Document { values: &entries });
     }
     let mut table = Table::new(["key", "value", "source"]);
     for entry in entries {

@@ -24,6 +24,12 @@ pub async fn run(context: &Context, choice: &Inbox) -> Result<(), Failure> {
     printed
 }
 
+/// What `--json` prints of all mailboxes.
+#[derive(Debug, Serialize)]
+struct Document<'a> {
+    mailboxes: Vec<Counts<'a>>,
+}
+
 /// One mailbox in numbers, as `--json` shows it.
 #[derive(Debug, Serialize)]
 struct Counts<'a> {
@@ -56,7 +62,7 @@ async fn mailboxes(opened: &Opened, choice: &Inbox) -> Result<(), Failure> {
     let status = opened.mailboxes.status().await?;
     let counts: Vec<Counts<'_>> = status.iter().map(Counts::from).collect();
     if choice.json {
-        return print::json(&serde_json::json!({ "mailboxes": counts }));
+        return print::json(&Document { mailboxes: counts });
     }
     let now = DateTime::from(opened.clock.now());
     let mut table = Table::new([

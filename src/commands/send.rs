@@ -56,7 +56,7 @@ fn message(context: &Context, choice: &Send) -> Result<Message, Failure> {
     };
     let id: MsgId = id
         .parse()
-        .map_err(|error| Failure::new(Exit::Usage, "--msg-id").because(mailbox::NameError::from(error)))?;
+        .map_err(|error: mailbox::NameError| Failure::new(Exit::Usage, "--msg-id").because(error))?;
     let mut body = Map::new();
     if let Some(repo) = &choice.repo {
         body.insert("repo".to_owned(), json!(repo.as_str()));

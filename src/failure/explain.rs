@@ -22,14 +22,14 @@ impl From<ConfigError> for Failure {
                 "Mend the value, or remove the line for the default.".to_owned()
             }
         };
-        Self::new(Exit::Usage, "configuration").because(error).mend(mend)
+        Self::of(Exit::Usage, error).mend(mend)
     }
 }
 
 impl From<HomeError> for Failure {
     fn from(error: HomeError) -> Self {
         let mend = error.mend();
-        Self::new(Exit::Other, "home").because(error).mend(mend)
+        Self::of(Exit::Other, error).mend(mend)
     }
 }
 
@@ -43,9 +43,16 @@ impl From<EndpointError> for Failure {
 
 impl From<TokenError> for Failure {
     fn from(error: TokenError) -> Self {
-        Self::new(Exit::Credentials, "no credentials for GitHub")
-            .because(error)
-            .mend("Set GITHUB_TOKEN, or sign in with `gh auth login`; `sweep run --demo` needs neither.")
+        let failure = match error {
+            TokenError::Missing => Self::new(
+                Exit::Credentials,
+                "no token for GitHub: none in GITHUB_TOKEN or GH_TOKEN, and none from `gh auth token`",
+            ),
+            TokenError::Unusable | TokenError::Program { .. } => {
+                Self::new(Exit::Credentials, "no token for GitHub").because(error)
+            }
+        };
+        failure.mend("Set GITHUB_TOKEN, or sign in with `gh auth login`; `sweep run --demo` needs neither.")
     }
 }
 
@@ -139,7 +146,7 @@ impl From<MailboxError> for Failure {
             }
             MailboxError::Unreadable { of, .. } => format!("Keep a copy of the home, and report it; `sweep inbox {of}` shows the rest."),
         };
-        Self::new(Exit::Other, "mailbox").because(error).mend(mend)
+        Self::of(Exit::Other, error).mend(mend)
     }
 }
 

@@ -1,8 +1,15 @@
 //! The whole program from outside, and the shape of its source.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test ends where what it takes for granted is not so"
+)]
+
 mod architecture;
 mod bad_input;
 mod dispatch;
+mod documents;
 mod hosting;
+mod kills;
 mod pull_side;
 mod support;
