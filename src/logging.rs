@@ -24,6 +24,8 @@ pub fn start(format: LogFormat, volume: Volume) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(default));
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        // Told of a failed write, it would panic where stderr is full or gone.
+        .log_internal_errors(false)
         .with_writer(io::stderr);
     match format {
         LogFormat::Text => builder

@@ -224,3 +224,13 @@ fn a_full_disk_under_standard_output_is_a_failure() {
     command.stdout(full).stderr(Stdio::piped());
     refused(&ended(command), 1, &["cannot write to standard output"]);
 }
+
+#[test]
+fn a_full_disk_under_standard_error_stops_nothing() {
+    let desk = Desk::new();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut command = desk.command(&["run", "--demo", "--once"]);
+    command.stdout(Stdio::piped()).stderr(full);
+    assert_eq!(ended(command).code, Some(0));
+    assert_eq!(desk.json(&["inbox", "qa", "--unread", "--json"])["messages"], serde_json::json!([]));
+}
