@@ -375,6 +375,7 @@ mod tests {
         };
         let (one, two) = (line("a/1", r#"{"key":"a/1"}"#), line("a/2", r#"{"key":"a/2"}"#));
         let both = [one.clone(), two.clone()];
+        let only_one = std::slice::from_ref(&one);
         check("", &both, "{\"key\":\"a/1\"}\n{\"key\":\"a/2\"}\n", 2);
         check(
             "{\"key\":\"a/1\"}\n",
@@ -382,20 +383,20 @@ mod tests {
             "{\"key\":\"a/1\"}\n{\"key\":\"a/2\"}\n",
             1,
         );
-        check("{\"key\":\"a/1\"}\n", &[one.clone()], "{\"key\":\"a/1\"}\n", 0);
+        check("{\"key\":\"a/1\"}\n", only_one, "{\"key\":\"a/1\"}\n", 0);
         check("", &[one.clone(), one.clone()], "{\"key\":\"a/1\"}\n", 1);
         // A key that is a part of another one is another one.
         check("a/12 x\n", &[line("a/1", "a/1 y")], "a/12 x\na/1 y\n", 1);
         // A torn line of one's own is written over, another's is ended.
-        check("{\"key\":\"a", &[one.clone()], "{\"key\":\"a/1\"}\n", 1);
+        check("{\"key\":\"a", only_one, "{\"key\":\"a/1\"}\n", 1);
         check(
             "whole\n{\"key\":\"a",
             &both,
             "whole\n{\"key\":\"a/1\"}\n{\"key\":\"a/2\"}\n",
             2,
         );
-        check("{\"other", &[one.clone()], "{\"other\n{\"key\":\"a/1\"}\n", 1);
-        check("{\"key\":\"a/1\"}", &[one.clone()], "{\"key\":\"a/1\"}\n", 0);
+        check("{\"other", only_one, "{\"other\n{\"key\":\"a/1\"}\n", 1);
+        check("{\"key\":\"a/1\"}", only_one, "{\"key\":\"a/1\"}\n", 0);
         check(
             "{\"key\":\"a/1\"}",
             &[two],

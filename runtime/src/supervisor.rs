@@ -52,6 +52,14 @@ pub(crate) struct Place {
     unit: usize,
 }
 
+/// A worker's life that is over.
+struct Life {
+    at: Place,
+    slot: Arc<Slot>,
+    killed: Option<TurnFailure>,
+    stopping: bool,
+}
+
 /// How a worker's life ended; a clean stop has no `exit`.
 pub(crate) struct Ended {
     at: Place,
@@ -208,11 +216,16 @@ impl Supervisor {
 
     /// ractor reports the one exit of a worker.
     fn worker_ended(&self, myself: &ActorRef<Order>, who: &ActorCell, state: &mut State) {
-        let Some((at, slot, killed, stopping)) = self.take_life(who) else {
+        let Some(Life {
+            at,
+            slot,
+            killed,
+            stopping,
+        }) = self.take_life(who)
+        else {
             return;
         };
         let in_hand = slot.take_in_hand();
-        let killed = killed.map(|(_, failure)| failure);
         let (exit, succeeded) = {
             let inner = slot.lock();
             let exit = inner
@@ -237,15 +250,19 @@ impl Supervisor {
     }
 
     /// Takes the life that a worker had out of the roster.
-    fn take_life(&self, who: &ActorCell) -> Option<(Place, Arc<Slot>, Option<(Moment, TurnFailure)>, bool)> {
+    fn take_life(&self, who: &ActorCell) -> Option<Life> {
         let is_it = |slot: &Arc<Slot>| slot.cell.get().is_some_and(|cell| cell.get_id() == who.get_id());
         let mut roster = self.roster.lock();
         roster.iter_mut().enumerate().find_map(|(actor, entry)| {
             entry.units.iter_mut().enumerate().find_map(|(unit, life)| {
                 let slot = life.slot.take_if(|slot| is_it(slot))?;
-                let stopping = std::mem::take(&mut life.stopping);
                 life.stalled_since = None;
-                Some((Place { actor, unit }, slot, life.killed.take(), stopping))
+                Some(Life {
+                    at: Place { actor, unit },
+                    slot,
+                    killed: life.killed.take().map(|(_, failure)| failure),
+                    stopping: std::mem::take(&mut life.stopping),
+                })
             })
         })
     }

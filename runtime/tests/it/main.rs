@@ -1,0 +1,9 @@
+//! Real actors over real mailboxes, on a clock that the test moves.
+#![expect(clippy::unwrap_used, reason = "a test that fails here has failed")]
+
+mod drain;
+mod routing;
+mod supervision;
+mod support;
+mod takts;
+mod turns;
