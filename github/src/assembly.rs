@@ -160,7 +160,7 @@ impl Assembly {
                 // Until the head commit is read, which is before anything is handed out.
                 committed_at: pull.created_at,
                 last_force_push_at: pull.force_pushes.last().and_then(|push| push.created_at),
-                newest_past_commit_at: None,
+                commit_dates: Vec::new(),
             },
             base: Base {
                 branch: pull.base_ref_name,
@@ -284,6 +284,8 @@ impl Assembly {
             contexts: self.contexts.map(|reading| reading.entries),
             suites: self.suites.entries,
         };
+        facts.head.commit_dates.sort_by(|a, b| b.cmp(a));
+        facts.head.commit_dates.dedup();
         facts.comments = self.comments.entries;
         facts.reviews = self.reviews.entries;
         facts.closes = self.closes.entries;
@@ -412,9 +414,7 @@ impl Assembly {
     }
 
     fn note_commit(&mut self, at: Time) {
-        if at <= self.facts.read_at {
-            self.facts.head.newest_past_commit_at = self.facts.head.newest_past_commit_at.max(Some(at));
-        }
+        self.facts.head.commit_dates.push(at);
     }
 
     /// The commits before the last hundred matter only where the head is dated in the future.

@@ -93,7 +93,7 @@ pub fn pull(repository: &str, number: u32) -> PullBuilder {
             repo: format!("author/{}", repo.name()).parse().ok(),
             committed_at: hours_ago(48),
             last_force_push_at: None,
-            newest_past_commit_at: Some(hours_ago(48)),
+            commit_dates: vec![hours_ago(48)],
         },
         base: Base {
             branch: "main".to_owned(),
@@ -196,7 +196,7 @@ impl PullBuilder {
     pub fn committed_at(self, time: Time) -> Self {
         self.with(|pull| {
             pull.head.committed_at = time;
-            pull.head.newest_past_commit_at = (time <= pull.read_at).then_some(time);
+            pull.head.commit_dates = vec![time];
         })
     }
 

@@ -207,8 +207,10 @@ pub struct Head {
     pub committed_at: Time,
     /// When the head was last replaced by a force push.
     pub last_force_push_at: Option<Time>,
-    /// The newest committer date among the pull request's commits that does not lie after `read_at`.
-    pub newest_past_commit_at: Option<Time>,
+    /// The committer dates of the pull request's commits, the head's among them, newest first and each
+    /// once: of the last hundred commits, and of all where the head is dated after `read_at`. Which of them
+    /// lie in the future is for the moment to say that is evaluated, which need not be the reading's.
+    pub commit_dates: Vec<Time>,
 }
 
 /// What a pull request would be merged into.

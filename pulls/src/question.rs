@@ -35,8 +35,9 @@ pub fn head_time(pull: &PullFacts, now: Time) -> Time {
     if head.committed_at <= now {
         return head.committed_at;
     }
+    let newest_in_the_past = || head.commit_dates.iter().copied().filter(|at| *at <= now).max();
     head.last_force_push_at
-        .or(head.newest_past_commit_at.filter(|at| *at <= now))
+        .or_else(newest_in_the_past)
         .unwrap_or(pull.created_at)
 }
 
@@ -301,7 +302,7 @@ mod tests {
         let head = |force: Option<i64>, newest: Option<i64>| {
             let pull = pull().opened_at(hours_ago(48)).committed_at(future).with(|pull| {
                 pull.head.last_force_push_at = force.map(hours_ago);
-                pull.head.newest_past_commit_at = newest.map(hours_ago);
+                pull.head.commit_dates.extend(newest.map(hours_ago));
             });
             head_time(&pull.build(), now())
         };
@@ -313,6 +314,13 @@ mod tests {
             hours_ago(48),
             "in the future as of this moment"
         );
+        // What lies in the future is for the moment of the evaluation to say: here it lies before the
+        // reading, and is no later than the commit before it.
+        let as_of_an_earlier_moment = pull()
+            .committed_at(hours_ago(2))
+            .with(|pull| pull.head.commit_dates.push(hours_ago(9)))
+            .build();
+        assert_eq!(head_time(&as_of_an_earlier_moment, hours_ago(3)), hours_ago(9));
         let question = pull().committed_at(future).comment(comment("m", ASK));
         assert_eq!(asked(question), ["m"]);
         // A date in the past stands, however the head was pushed.

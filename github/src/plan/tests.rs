@@ -675,10 +675,8 @@ fn a_head_from_the_future_is_bounded_by_its_older_commits() {
     });
     assert_eq!(seen.requests, 2);
     let head = &outcome.found[0].head;
-    assert_eq!(
-        head.newest_past_commit_at,
-        Some("2026-10-30T09:00:00Z".parse().unwrap())
-    );
+    let dates: Vec<String> = head.commit_dates.iter().map(|at| at.to_rfc3339()).collect();
+    assert_eq!(dates, ["2030-01-01T00:00:00+00:00", "2026-10-30T09:00:00+00:00"]);
 }
 
 proptest! {

@@ -6,7 +6,7 @@ use pulls::facts::{MergeState, Mergeable, PullState};
 use serde_json::{Value, json};
 use world::{
     Association, Canned, CheckSpec, ClosesSpec, CommentSpec, CommitSpec, Fault, PullSpec, RepoSpec,
-    ReviewSpec, days_ago, hours_ago,
+    ReviewSpec, days_ago, hours_ago, hours_ahead,
 };
 
 use crate::support::{
@@ -137,6 +137,11 @@ pub async fn b074_when_the_head_came() {
     let it = judged(later().comment(question(5))).await;
     it.is("investigate", "investigate.question", asked);
     judged(later().comment(question(7))).await.ships();
+    // … whenever it was read: what lies in the future is for the moment that is evaluated to say …
+    let between = ready()
+        .head(CommitSpec::at(hours_ahead(30)))
+        .earlier(CommitSpec::at(hours_ago(6)));
+    judged(between.comment(question(7))).await.ships();
     // … else as the pull request.
     let it = judged(invented().created(hours_ago(8)).comment(question(7))).await;
     it.is("investigate", "investigate.question", asked);
