@@ -4,16 +4,20 @@
 //! the transition decides something new. So a restart cannot come to another state than the run.
 
 use std::collections::hash_map::RandomState;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::clock::Moment;
 use crate::envelope::{EnvelopeState, MailboxStatus, Standing};
-use crate::event::{AckedBy, DeliveryEvent, Holder, QuarantineCause, StampedEvent};
-use crate::names::{Digest, Incarnation, LeaseId, MailboxName, MsgId, Seq};
-use crate::policy::Policy;
+use crate::event::{AckedBy, DeliveryEvent, Holder, StampedEvent};
+use crate::names::{Incarnation, LeaseId, MailboxName, MsgId, Seq};
 use crate::store::{Epoch, Head, Record};
+
+mod mailbox;
+
+use mailbox::Entry;
+pub(crate) use mailbox::{About, Held, MailboxIndex, Open};
 
 /// 128 bits of keyed hash in place of a text. The keys are drawn when the index is made and never
 /// leave it, so nobody can prepare two texts that meet; that two meet by chance is less likely than
@@ -56,88 +60,6 @@ impl Words {
             }
         }
     }
-}
-
-/// One mailbox.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct MailboxIndex {
-    pub(crate) policy: Policy,
-    pub(crate) epoch: Option<Epoch>,
-    /// By number, from 1.
-    entries: Vec<Entry>,
-    ids: HashMap<Key, Seq>,
-    open: BTreeMap<Seq, Open>,
-    /// Open, not leased, and not known to have to wait.
-    pub(crate) ready: BTreeSet<Seq>,
-    /// Open, not leased, resting.
-    resting: BTreeSet<(Moment, Seq)>,
-    /// Open, not leased, waiting until nothing of their subject is in hand.
-    parked: HashMap<Key, BTreeSet<Seq>>,
-    /// Leases that expire by themselves.
-    expiring: BTreeSet<(Moment, Seq)>,
-    leased: u64,
-    /// Subjects in hand.
-    busy: HashSet<Key>,
-    /// Open messages by intent and subject.
-    kin: HashMap<Key, BTreeSet<Seq>>,
-    /// What was last finished, by intent and subject.
-    finished: HashMap<Key, Finished>,
-    /// In the order in which they were acked.
-    acks: Vec<Seq>,
-    quarantined: u64,
-}
-
-#[derive(Debug, Clone)]
-enum Entry {
-    Open,
-    Acked {
-        outcome: Arc<str>,
-        by: AckedBy,
-        at: Moment,
-        attempts: u32,
-    },
-    Quarantined {
-        reason: Arc<str>,
-        cause: QuarantineCause,
-        at: Moment,
-        attempts: u32,
-    },
-}
-
-/// An unread message.
-#[derive(Debug, Clone)]
-pub(crate) struct Open {
-    pub(crate) appended_at: Moment,
-    pub(crate) attempts: u32,
-    pub(crate) not_before: Option<Moment>,
-    /// When it began to rest or was leased or extended.
-    since: Moment,
-    pub(crate) lease: Option<Held>,
-    pub(crate) about: Option<Box<About>>,
-}
-
-/// Who has it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Held {
-    pub(crate) lease: LeaseId,
-    pub(crate) holder: Holder,
-    pub(crate) until: Option<Moment>,
-}
-
-/// What a message with a subject is about.
-#[derive(Debug, Clone)]
-pub(crate) struct About {
-    /// The subject alone: two of them are never in hand together.
-    pub(crate) subject: Key,
-    /// Intent and subject: only the newest of them is handled.
-    pub(crate) kin: Key,
-    pub(crate) evidence: Option<Digest>,
-}
-
-#[derive(Debug, Clone)]
-struct Finished {
-    evidence: Digest,
-    at: Moment,
 }
 
 impl Index {
@@ -324,7 +246,7 @@ impl Index {
                 .take(limit)
                 .collect();
         }
-        let skip = usize::try_from(from.0 - 1).unwrap_or(usize::MAX);
+        let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
         let stands = |entry: &Entry| match standing {
             None => true,
             Some(Standing::Unread) => matches!(entry, Entry::Open),
@@ -345,7 +267,7 @@ impl Index {
             return Vec::new();
         };
         let skip = usize::try_from(after).unwrap_or(usize::MAX);
-        (after + 1..)
+        (after.saturating_add(1)..)
             .zip(mailbox.acks.iter().skip(skip).copied())
             .take(limit)
             .collect()
@@ -389,305 +311,5 @@ impl Index {
     /// A number to draw the jitter of this attempt with.
     pub(crate) fn dice(&self, seq: Seq, attempt: u32) -> u64 {
         self.seed ^ seq.0.rotate_left(32) ^ u64::from(attempt).rotate_left(17)
-    }
-}
-
-impl MailboxIndex {
-    pub(crate) fn next_seq(&self) -> Seq {
-        Seq(self.entries.len() as u64 + 1)
-    }
-
-    fn entry(&self, seq: Seq) -> Option<&Entry> {
-        self.entries.get(usize::try_from(seq.0.checked_sub(1)?).ok()?)
-    }
-
-    fn entry_mut(&mut self, seq: Seq) -> Option<&mut Entry> {
-        self.entries.get_mut(usize::try_from(seq.0.checked_sub(1)?).ok()?)
-    }
-
-    pub(crate) fn open(&self, seq: Seq) -> Option<&Open> {
-        self.open.get(&seq)
-    }
-
-    pub(crate) fn all_open(&self) -> impl Iterator<Item = (Seq, &Open)> {
-        self.open.iter().map(|(seq, open)| (*seq, open))
-    }
-
-    /// Unread messages of one intent and subject that nobody has, in order.
-    pub(crate) fn kin(&self, kin: Key) -> Vec<Seq> {
-        let free = |seq: &&Seq| self.open.get(seq).is_some_and(|open| open.lease.is_none());
-        self.kin
-            .get(&kin)
-            .into_iter()
-            .flatten()
-            .filter(free)
-            .copied()
-            .collect()
-    }
-
-    pub(crate) fn is_busy(&self, subject: Key) -> bool {
-        self.busy.contains(&subject)
-    }
-
-    /// Whether the last message finished for this intent and subject had this evidence, no longer
-    /// ago than the policy says.
-    pub(crate) fn unchanged(&self, about: &About, now: Moment) -> bool {
-        match (about.evidence, self.finished.get(&about.kin)) {
-            (Some(evidence), Some(last)) => {
-                last.evidence == evidence && now.since(last.at) <= self.policy.unchanged_for
-            }
-            _ => false,
-        }
-    }
-
-    /// Leases that have expired by `now`.
-    pub(crate) fn expired(&self, now: Moment) -> Vec<(Seq, LeaseId)> {
-        self.expiring
-            .range(..=(now, Seq::MAX))
-            .filter_map(|(_, seq)| Some((*seq, self.open.get(seq)?.lease?.lease)))
-            .collect()
-    }
-
-    /// Makes ready what has rested enough.
-    pub(crate) fn wake(&mut self, now: Moment) {
-        while let Some((until, seq)) = self.resting.first().copied() {
-            if until > now {
-                break;
-            }
-            self.resting.pop_first();
-            self.ready.insert(seq);
-        }
-    }
-
-    fn rebase(&mut self, now: Moment) {
-        let MailboxIndex {
-            open,
-            resting,
-            expiring,
-            finished,
-            ..
-        } = self;
-        for (seq, open) in open.iter_mut().filter(|(_, open)| open.since > now) {
-            let moved = |until: Moment| now.after(until.since(open.since));
-            if let Some(until) = open.not_before
-                && resting.remove(&(until, *seq))
-            {
-                resting.insert((moved(until), *seq));
-                open.not_before = Some(moved(until));
-            }
-            if let Some(held) = &mut open.lease
-                && let Some(until) = held.until
-                && expiring.remove(&(until, *seq))
-            {
-                expiring.insert((moved(until), *seq));
-                held.until = Some(moved(until));
-            }
-            open.since = now;
-        }
-        for finished in finished.values_mut() {
-            finished.at = finished.at.min(now);
-        }
-    }
-
-    /// Sets a ready message aside until nothing of its subject is in hand.
-    pub(crate) fn park(&mut self, seq: Seq, subject: Key) {
-        if self.ready.remove(&seq) {
-            self.parked.entry(subject).or_default().insert(seq);
-        }
-    }
-
-    /// When time alone may make something deliverable.
-    pub(crate) fn next_time(&self) -> Option<Moment> {
-        let rested = self.resting.first().map(|(at, _)| *at);
-        let expires = self.expiring.first().map(|(at, _)| *at);
-        rested.into_iter().chain(expires).min()
-    }
-
-    fn take(&mut self, seq: Seq, at: Moment, held: Held, attempt: u32) {
-        self.unqueue(seq);
-        let Some(open) = self.open.get_mut(&seq) else {
-            return;
-        };
-        if open.lease.replace(held).is_none() {
-            self.leased += 1;
-        }
-        open.attempts = attempt;
-        open.since = at;
-        open.not_before = None;
-        if let Some(until) = held.until {
-            self.expiring.insert((until, seq));
-        }
-        if let Some(about) = &open.about {
-            self.busy.insert(about.subject);
-        }
-    }
-
-    fn extend(&mut self, seq: Seq, at: Moment, until: Moment) {
-        let Some(open) = self.open.get_mut(&seq) else {
-            return;
-        };
-        let Some(held) = open.lease.as_mut() else { return };
-        open.since = at;
-        if let Some(before) = held.until.replace(until) {
-            self.expiring.remove(&(before, seq));
-        }
-        self.expiring.insert((until, seq));
-    }
-
-    /// Back among the unread, with `returned` attempts given back.
-    fn release(&mut self, seq: Seq, at: Moment, not_before: Option<Moment>, returned: u32) {
-        self.unqueue(seq);
-        let Some(open) = self.open.get_mut(&seq) else {
-            return;
-        };
-        open.attempts = open.attempts.saturating_sub(returned);
-        open.not_before = not_before;
-        open.since = at;
-        match not_before {
-            Some(until) => self.resting.insert((until, seq)),
-            None => self.ready.insert(seq),
-        };
-    }
-
-    fn acked(&mut self, seq: Seq, at: Moment, outcome: Arc<str>, by: AckedBy) {
-        let Some(open) = self.close(seq) else { return };
-        if let Some(about) = &open.about
-            && let Some(evidence) = about.evidence
-            && by != AckedBy::Policy
-        {
-            self.finished.insert(about.kin, Finished { evidence, at });
-        }
-        self.acks.push(seq);
-        if let Some(entry) = self.entry_mut(seq) {
-            *entry = Entry::Acked {
-                outcome,
-                by,
-                at,
-                attempts: open.attempts,
-            };
-        }
-    }
-
-    fn set_aside(&mut self, seq: Seq, at: Moment, cause: QuarantineCause, reason: Arc<str>) {
-        let Some(open) = self.close(seq) else { return };
-        self.quarantined += 1;
-        if let Some(entry) = self.entry_mut(seq) {
-            *entry = Entry::Quarantined {
-                reason,
-                cause,
-                at,
-                attempts: open.attempts,
-            };
-        }
-    }
-
-    fn close(&mut self, seq: Seq) -> Option<Open> {
-        self.unqueue(seq);
-        let open = self.open.remove(&seq)?;
-        if let Some(about) = &open.about
-            && let Some(kin) = self.kin.get_mut(&about.kin)
-        {
-            kin.remove(&seq);
-            if kin.is_empty() {
-                self.kin.remove(&about.kin);
-            }
-        }
-        Some(open)
-    }
-
-    /// Takes a message out of whichever queue or hand it is in.
-    fn unqueue(&mut self, seq: Seq) {
-        self.ready.remove(&seq);
-        let Some(open) = self.open.get_mut(&seq) else {
-            return;
-        };
-        if let Some(until) = open.not_before {
-            self.resting.remove(&(until, seq));
-        }
-        let subject = open.about.as_ref().map(|about| about.subject);
-        let held = open.lease.take();
-        if let Some(held) = held {
-            self.leased -= 1;
-            if let Some(until) = held.until {
-                self.expiring.remove(&(until, seq));
-            }
-        }
-        let Some(subject) = subject else { return };
-        if held.is_some() {
-            self.busy.remove(&subject);
-            let parked = self.parked.remove(&subject).unwrap_or_default();
-            self.ready.extend(parked);
-        } else if let Some(parked) = self.parked.get_mut(&subject) {
-            parked.remove(&seq);
-            if parked.is_empty() {
-                self.parked.remove(&subject);
-            }
-        }
-    }
-
-    fn state(&self, seq: Seq) -> Option<(EnvelopeState, u32)> {
-        let state = match self.entry(seq)? {
-            Entry::Open => {
-                let open = self.open.get(&seq)?;
-                let state = match open.lease {
-                    None => EnvelopeState::Unread {
-                        not_before: open.not_before,
-                    },
-                    Some(Held { lease, holder, until }) => EnvelopeState::Leased { lease, holder, until },
-                };
-                (state, open.attempts)
-            }
-            Entry::Acked {
-                outcome,
-                by,
-                at,
-                attempts,
-            } => (
-                EnvelopeState::Acked {
-                    outcome: Arc::clone(outcome),
-                    at: *at,
-                    by: by.clone(),
-                },
-                *attempts,
-            ),
-            Entry::Quarantined {
-                reason,
-                cause,
-                at,
-                attempts,
-            } => {
-                let reason = Arc::clone(reason);
-                (
-                    EnvelopeState::Quarantined {
-                        at: *at,
-                        cause: *cause,
-                        reason,
-                    },
-                    *attempts,
-                )
-            }
-        };
-        Some(state)
-    }
-
-    fn status(&self, name: &MailboxName, now: Moment) -> MailboxStatus {
-        let backing_off = self.resting.range((now, Seq::MAX)..).count() as u64;
-        let rested = self.resting.len() as u64 > backing_off;
-        let next_deliverable = if self.ready.is_empty() && !rested {
-            self.next_time()
-        } else {
-            Some(now)
-        };
-        MailboxStatus {
-            name: name.clone(),
-            total: self.entries.len() as u64,
-            unread: self.open.len() as u64,
-            leased: self.leased,
-            backing_off,
-            acked: self.acks.len() as u64,
-            quarantined: self.quarantined,
-            oldest_unread: self.open.first_key_value().map(|(_, open)| open.appended_at),
-            next_deliverable,
-        }
     }
 }

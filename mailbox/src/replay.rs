@@ -81,7 +81,7 @@ impl Replay {
         if self.next.0 > total {
             return Ok(None);
         }
-        let last = Seq(self.next.0 + REPLAY_PAGE - 1);
+        let last = Seq(self.next.0.saturating_add(REPLAY_PAGE - 1));
         let page = self.mailboxes.history(&self.of, self.next..=last).await?;
         self.next = last.next();
         Ok(Some(

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::message::{MAX_MESSAGE, Message, MessageError};
 use crate::names::{MsgId, NameError};
 
+/// The longest sender of an acknowledgement, in bytes: it is kept with the message.
+const MAX_SENDER: usize = 256;
 /// The intent of an acknowledgement.
 const ACK: &str = "ack";
 
@@ -50,6 +52,9 @@ pub enum LineFault {
     /// Its time is none.
     #[error("ts {0:?} is not a time")]
     Time(String),
+    /// Its sender is empty or too long.
+    #[error("from is empty or longer than {MAX_SENDER} bytes")]
+    Sender,
     /// Its id is none.
     #[error(transparent)]
     Id(#[from] NameError),
@@ -66,6 +71,9 @@ impl AckLine {
             .ts
             .parse()
             .map_err(|_| LineFault::Time(raw.ts.clone().into_owned()))?;
+        if raw.from.is_empty() || raw.from.len() > MAX_SENDER {
+            return Err(LineFault::Sender);
+        }
         let msg_id = raw.msg_id.parse()?;
         Ok(AckLine {
             ts,
@@ -242,6 +250,11 @@ mod tests {
             "ts \"now\" is not a time",
         );
         check(&good.replace("\"m-1\"", "\"\""), "not a message id");
+        check(&good.replace("\"qa\"", "\"\""), "from is empty");
+        check(
+            &good.replace("\"qa\"", &format!("\"{}\"", "q".repeat(257))),
+            "longer than 256",
+        );
         check(&good.replace("\"msg_id\":\"m-1\",", ""), "missing field `msg_id`");
         check("{", "not an acknowledgement");
         let without_outcome = good.replace(",\"outcome\":\"passed\"", "");

@@ -7,7 +7,8 @@ use crate::event::StampedEvent;
 use crate::names::{Incarnation, MailboxName, Seq};
 use crate::store::{Cursor, Epoch, Record, Store, StoreError, Stored, Write, Wrote};
 
-/// Mailboxes in memory. The same log as a durable store's, with no file behind it.
+/// Mailboxes in memory. The same log as a durable store's, with no file behind it. What is forgotten
+/// is no longer read; its memory goes with the store.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     log: Vec<Entry>,

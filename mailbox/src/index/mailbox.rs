@@ -1,0 +1,394 @@
+//! One mailbox's part of the index: its messages and the queues that they are in.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use super::Key;
+use crate::clock::Moment;
+use crate::envelope::{EnvelopeState, MailboxStatus};
+use crate::event::{AckedBy, Holder, QuarantineCause};
+use crate::names::{Digest, LeaseId, MailboxName, Seq};
+use crate::policy::Policy;
+use crate::store::Epoch;
+
+/// One mailbox.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MailboxIndex {
+    pub(crate) policy: Policy,
+    pub(crate) epoch: Option<Epoch>,
+    /// By number, from 1.
+    pub(super) entries: Vec<Entry>,
+    pub(super) ids: HashMap<Key, Seq>,
+    pub(super) open: BTreeMap<Seq, Open>,
+    /// Open, not leased, and not known to have to wait.
+    pub(crate) ready: BTreeSet<Seq>,
+    /// Open, not leased, resting.
+    pub(super) resting: BTreeSet<(Moment, Seq)>,
+    /// Open, not leased, waiting until nothing of their subject is in hand.
+    pub(super) parked: HashMap<Key, BTreeSet<Seq>>,
+    /// Leases that expire by themselves.
+    pub(super) expiring: BTreeSet<(Moment, Seq)>,
+    pub(super) leased: u64,
+    /// Subjects in hand.
+    pub(super) busy: HashSet<Key>,
+    /// Open messages by intent and subject.
+    pub(super) kin: HashMap<Key, BTreeSet<Seq>>,
+    /// What was last finished, by intent and subject.
+    pub(super) finished: HashMap<Key, Finished>,
+    /// In the order in which they were acked.
+    pub(super) acks: Vec<Seq>,
+    pub(super) quarantined: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(super) enum Entry {
+    Open,
+    Acked {
+        outcome: Arc<str>,
+        by: AckedBy,
+        at: Moment,
+        attempts: u32,
+    },
+    Quarantined {
+        reason: Arc<str>,
+        cause: QuarantineCause,
+        at: Moment,
+        attempts: u32,
+    },
+}
+
+/// An unread message.
+#[derive(Debug, Clone)]
+pub(crate) struct Open {
+    pub(crate) appended_at: Moment,
+    pub(crate) attempts: u32,
+    pub(crate) not_before: Option<Moment>,
+    /// When it began to rest or was leased or extended.
+    pub(super) since: Moment,
+    pub(crate) lease: Option<Held>,
+    pub(crate) about: Option<Box<About>>,
+}
+
+/// Who has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) lease: LeaseId,
+    pub(crate) holder: Holder,
+    pub(crate) until: Option<Moment>,
+}
+
+/// What a message with a subject is about.
+#[derive(Debug, Clone)]
+pub(crate) struct About {
+    /// The subject alone: two of them are never in hand together.
+    pub(crate) subject: Key,
+    /// Intent and subject: only the newest of them is handled.
+    pub(crate) kin: Key,
+    pub(crate) evidence: Option<Digest>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Finished {
+    evidence: Digest,
+    at: Moment,
+}
+
+impl MailboxIndex {
+    pub(crate) fn next_seq(&self) -> Seq {
+        Seq(self.entries.len() as u64 + 1)
+    }
+
+    pub(super) fn entry(&self, seq: Seq) -> Option<&Entry> {
+        self.entries.get(usize::try_from(seq.0.checked_sub(1)?).ok()?)
+    }
+
+    fn entry_mut(&mut self, seq: Seq) -> Option<&mut Entry> {
+        self.entries.get_mut(usize::try_from(seq.0.checked_sub(1)?).ok()?)
+    }
+
+    pub(crate) fn open(&self, seq: Seq) -> Option<&Open> {
+        self.open.get(&seq)
+    }
+
+    pub(crate) fn all_open(&self) -> impl Iterator<Item = (Seq, &Open)> {
+        self.open.iter().map(|(seq, open)| (*seq, open))
+    }
+
+    /// Unread messages of one intent and subject that nobody has, in order.
+    pub(crate) fn kin(&self, kin: Key) -> Vec<Seq> {
+        let free = |seq: &&Seq| self.open.get(seq).is_some_and(|open| open.lease.is_none());
+        self.kin
+            .get(&kin)
+            .into_iter()
+            .flatten()
+            .filter(free)
+            .copied()
+            .collect()
+    }
+
+    pub(crate) fn is_busy(&self, subject: Key) -> bool {
+        self.busy.contains(&subject)
+    }
+
+    /// Whether the last message finished for this intent and subject had this evidence, no longer
+    /// ago than the policy says.
+    pub(crate) fn unchanged(&self, about: &About, now: Moment) -> bool {
+        match (about.evidence, self.finished.get(&about.kin)) {
+            (Some(evidence), Some(last)) => {
+                last.evidence == evidence && now.since(last.at) <= self.policy.unchanged_for
+            }
+            _ => false,
+        }
+    }
+
+    /// Leases that have expired by `now`.
+    pub(crate) fn expired(&self, now: Moment) -> Vec<(Seq, LeaseId)> {
+        self.expiring
+            .range(..=(now, Seq::MAX))
+            .filter_map(|(_, seq)| Some((*seq, self.open.get(seq)?.lease?.lease)))
+            .collect()
+    }
+
+    /// Makes ready what has rested enough.
+    pub(crate) fn wake(&mut self, now: Moment) {
+        while let Some((until, seq)) = self.resting.first().copied() {
+            if until > now {
+                break;
+            }
+            self.resting.pop_first();
+            self.ready.insert(seq);
+        }
+    }
+
+    pub(super) fn rebase(&mut self, now: Moment) {
+        let MailboxIndex {
+            open,
+            resting,
+            expiring,
+            finished,
+            ..
+        } = self;
+        for (seq, open) in open.iter_mut().filter(|(_, open)| open.since > now) {
+            let moved = |until: Moment| now.after(until.since(open.since));
+            if let Some(until) = open.not_before
+                && resting.remove(&(until, *seq))
+            {
+                resting.insert((moved(until), *seq));
+                open.not_before = Some(moved(until));
+            }
+            if let Some(held) = &mut open.lease
+                && let Some(until) = held.until
+                && expiring.remove(&(until, *seq))
+            {
+                expiring.insert((moved(until), *seq));
+                held.until = Some(moved(until));
+            }
+            open.since = now;
+        }
+        for finished in finished.values_mut() {
+            finished.at = finished.at.min(now);
+        }
+    }
+
+    /// Sets a ready message aside until nothing of its subject is in hand.
+    pub(crate) fn park(&mut self, seq: Seq, subject: Key) {
+        if self.ready.remove(&seq) {
+            self.parked.entry(subject).or_default().insert(seq);
+        }
+    }
+
+    /// When time alone may make something deliverable.
+    pub(crate) fn next_time(&self) -> Option<Moment> {
+        let rested = self.resting.first().map(|(at, _)| *at);
+        let expires = self.expiring.first().map(|(at, _)| *at);
+        rested.into_iter().chain(expires).min()
+    }
+
+    pub(super) fn take(&mut self, seq: Seq, at: Moment, held: Held, attempt: u32) {
+        self.unqueue(seq);
+        let Some(open) = self.open.get_mut(&seq) else {
+            return;
+        };
+        if open.lease.replace(held).is_none() {
+            self.leased += 1;
+        }
+        open.attempts = attempt;
+        open.since = at;
+        open.not_before = None;
+        if let Some(until) = held.until {
+            self.expiring.insert((until, seq));
+        }
+        if let Some(about) = &open.about {
+            self.busy.insert(about.subject);
+        }
+    }
+
+    pub(super) fn extend(&mut self, seq: Seq, at: Moment, until: Moment) {
+        let Some(open) = self.open.get_mut(&seq) else {
+            return;
+        };
+        let Some(held) = open.lease.as_mut() else { return };
+        open.since = at;
+        if let Some(before) = held.until.replace(until) {
+            self.expiring.remove(&(before, seq));
+        }
+        self.expiring.insert((until, seq));
+    }
+
+    /// Back among the unread, with `returned` attempts given back.
+    pub(super) fn release(&mut self, seq: Seq, at: Moment, not_before: Option<Moment>, returned: u32) {
+        self.unqueue(seq);
+        let Some(open) = self.open.get_mut(&seq) else {
+            return;
+        };
+        open.attempts = open.attempts.saturating_sub(returned);
+        open.not_before = not_before;
+        open.since = at;
+        match not_before {
+            Some(until) => self.resting.insert((until, seq)),
+            None => self.ready.insert(seq),
+        };
+    }
+
+    pub(super) fn acked(&mut self, seq: Seq, at: Moment, outcome: Arc<str>, by: AckedBy) {
+        let Some(open) = self.close(seq) else { return };
+        if let Some(about) = &open.about
+            && let Some(evidence) = about.evidence
+            && by != AckedBy::Policy
+        {
+            self.finished.insert(about.kin, Finished { evidence, at });
+        }
+        self.acks.push(seq);
+        if let Some(entry) = self.entry_mut(seq) {
+            *entry = Entry::Acked {
+                outcome,
+                by,
+                at,
+                attempts: open.attempts,
+            };
+        }
+    }
+
+    pub(super) fn set_aside(&mut self, seq: Seq, at: Moment, cause: QuarantineCause, reason: Arc<str>) {
+        let Some(open) = self.close(seq) else { return };
+        self.quarantined += 1;
+        if let Some(entry) = self.entry_mut(seq) {
+            *entry = Entry::Quarantined {
+                reason,
+                cause,
+                at,
+                attempts: open.attempts,
+            };
+        }
+    }
+
+    fn close(&mut self, seq: Seq) -> Option<Open> {
+        self.unqueue(seq);
+        let open = self.open.remove(&seq)?;
+        if let Some(about) = &open.about
+            && let Some(kin) = self.kin.get_mut(&about.kin)
+        {
+            kin.remove(&seq);
+            if kin.is_empty() {
+                self.kin.remove(&about.kin);
+            }
+        }
+        Some(open)
+    }
+
+    /// Takes a message out of whichever queue or hand it is in.
+    fn unqueue(&mut self, seq: Seq) {
+        self.ready.remove(&seq);
+        let Some(open) = self.open.get_mut(&seq) else {
+            return;
+        };
+        if let Some(until) = open.not_before {
+            self.resting.remove(&(until, seq));
+        }
+        let subject = open.about.as_ref().map(|about| about.subject);
+        let held = open.lease.take();
+        if let Some(held) = held {
+            self.leased -= 1;
+            if let Some(until) = held.until {
+                self.expiring.remove(&(until, seq));
+            }
+        }
+        let Some(subject) = subject else { return };
+        if held.is_some() {
+            self.busy.remove(&subject);
+            let parked = self.parked.remove(&subject).unwrap_or_default();
+            self.ready.extend(parked);
+        } else if let Some(parked) = self.parked.get_mut(&subject) {
+            parked.remove(&seq);
+            if parked.is_empty() {
+                self.parked.remove(&subject);
+            }
+        }
+    }
+
+    pub(super) fn state(&self, seq: Seq) -> Option<(EnvelopeState, u32)> {
+        let state = match self.entry(seq)? {
+            Entry::Open => {
+                let open = self.open.get(&seq)?;
+                let state = match open.lease {
+                    None => EnvelopeState::Unread {
+                        not_before: open.not_before,
+                    },
+                    Some(Held { lease, holder, until }) => EnvelopeState::Leased { lease, holder, until },
+                };
+                (state, open.attempts)
+            }
+            Entry::Acked {
+                outcome,
+                by,
+                at,
+                attempts,
+            } => (
+                EnvelopeState::Acked {
+                    outcome: Arc::clone(outcome),
+                    at: *at,
+                    by: by.clone(),
+                },
+                *attempts,
+            ),
+            Entry::Quarantined {
+                reason,
+                cause,
+                at,
+                attempts,
+            } => {
+                let reason = Arc::clone(reason);
+                (
+                    EnvelopeState::Quarantined {
+                        at: *at,
+                        cause: *cause,
+                        reason,
+                    },
+                    *attempts,
+                )
+            }
+        };
+        Some(state)
+    }
+
+    pub(super) fn status(&self, name: &MailboxName, now: Moment) -> MailboxStatus {
+        let backing_off = self.resting.range((now, Seq::MAX)..).count() as u64;
+        let rested = self.resting.len() as u64 > backing_off;
+        let next_deliverable = if self.ready.is_empty() && !rested {
+            self.next_time()
+        } else {
+            Some(now)
+        };
+        MailboxStatus {
+            name: name.clone(),
+            total: self.entries.len() as u64,
+            unread: self.open.len() as u64,
+            leased: self.leased,
+            backing_off,
+            acked: self.acks.len() as u64,
+            quarantined: self.quarantined,
+            oldest_unread: self.open.first_key_value().map(|(_, open)| open.appended_at),
+            next_deliverable,
+        }
+    }
+}
