@@ -57,8 +57,8 @@ impl Actor for Squarer {
     async fn handle(&mut self, message: SquarerMessage, turn: &mut Turn) -> Result<Done, Fault> {
         let SquarerMessage::Square(Square { number }) = message;
         let squares: HomePath = "squares.txt".parse().map_err(Fault::crash)?;
-        let line = format!("{number}: {}", number * number);
-        turn.append_line(&squares, format!("{number}"), line).await?;
+        let line = format!("the square of {number}: {}", number * number);
+        turn.append_line(&squares, format!("of {number}"), line).await?;
         if number.is_multiple_of(5) && turn.attempt() == 1 {
             return Err(Fault::crash(format!("{number} is a multiple of five")));
         }

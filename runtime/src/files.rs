@@ -279,13 +279,16 @@ fn continued(len: u64, tail: &str, lines: &[KeyedLine]) -> (u64, String, usize) 
     (end, text, appended)
 }
 
-/// Whether a line holds a key as a word of its own.
+/// Whether a line holds a key as a word of its own: what stands before and after it, past the marks that keys are
+/// made of (`-_./:#`), is no letter or digit.
 fn holds(line: &str, key: &str) -> bool {
-    let of_a_key = |c: char| c.is_alphanumeric() || "-_./:#".contains(c);
+    let is_mark = |c: &char| "-_./:#".contains(*c);
     !key.is_empty()
-        && line
-            .match_indices(key)
-            .any(|(at, _)| !line[..at].ends_with(of_a_key) && !line[at + key.len()..].starts_with(of_a_key))
+        && line.match_indices(key).any(|(at, _)| {
+            let before = line[..at].chars().rev().find(|c| !is_mark(c));
+            let after = line[at + key.len()..].chars().find(|c| !is_mark(c));
+            !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+        })
 }
 
 fn read_tail(file: &mut File, len: u64) -> io::Result<String> {
@@ -387,6 +390,15 @@ mod tests {
         check("", &[one.clone(), one.clone()], "{\"key\":\"a/1\"}\n", 1);
         // A key that is a part of another one is another one.
         check("a/12 x\n", &[line("a/1", "a/1 y")], "a/12 x\na/1 y\n", 1);
+        check("a/1/2 x\n", &[line("a/1", "a/1 y")], "a/1/2 x\na/1 y\n", 1);
+        // A mark beside it is none of it. A key is as good as it is rare: any line that holds it counts.
+        check("2: 4\n", &[line("2", "2: 4"), line("4", "4. 16")], "2: 4\n", 0);
+        check(
+            "2: x\n",
+            &[line("2", "2: x"), line("3", "x (3)")],
+            "2: x\nx (3)\n",
+            1,
+        );
         // A torn line of one's own is written over, another's is ended.
         check("{\"key\":\"a", only_one, "{\"key\":\"a/1\"}\n", 1);
         check(

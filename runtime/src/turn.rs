@@ -372,7 +372,8 @@ impl Turn {
     }
 
     /// Appends a line unless a line with its key is there: a turn that runs again adds nothing. The key stands in
-    /// the line as a word of its own. Returns whether it was appended.
+    /// the line as a word of its own, and any line that holds it counts, so it must be rare: the turn's own key, or
+    /// a message's id. Returns whether the line was appended.
     ///
     /// # Errors
     ///
