@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, SubsecRound as _, Utc};
 use mailbox::{Appended, MAX_MESSAGE, Message, MsgId};
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::{Context, mailbox_name};
@@ -49,7 +50,7 @@ pub async fn run(context: &Context, choice: &Send) -> Result<(), Failure> {
 
 /// The message that the command line describes.
 fn message(context: &Context, choice: &Send) -> Result<Message, Failure> {
-    let ts = context.now.unwrap_or_else(Utc::now);
+    let ts = context.now.unwrap_or_else(Utc::now).trunc_subsecs(0);
     let id = match &choice.msg_id {
         Some(id) => id.clone(),
         None => fresh_id(ts, choice),
@@ -57,24 +58,36 @@ fn message(context: &Context, choice: &Send) -> Result<Message, Failure> {
     let id: MsgId = id
         .parse()
         .map_err(|error: mailbox::NameError| Failure::new(Exit::Usage, "--msg-id").because(error))?;
-    let mut body = Map::new();
+    let mut body = Vec::new();
     if let Some(repo) = &choice.repo {
-        body.insert("repo".to_owned(), json!(repo.as_str()));
+        body.push(("repo".to_owned(), json!(repo.as_str())));
     }
     if let Some(pr) = choice.pr {
-        body.insert("pr".to_owned(), json!(pr));
+        body.push(("pr".to_owned(), json!(pr)));
     }
+    let named = body.len();
     if let Some(payload) = &choice.payload {
         for (field, value) in read_payload(payload)? {
-            if body.insert(field.clone(), value).is_some() {
+            if body[..named].iter().any(|(known, _)| *known == field) {
                 return Err(
                     Failure::new(Exit::Usage, format!("--payload says `{field}` once more"))
                         .mend("Say it by its option or in the payload."),
                 );
             }
+            body.push((field, value));
         }
     }
-    Ok(Message::build(ts, FROM, &choice.intent, &id, body)?)
+    Ok(Message::build(ts, FROM, &choice.intent, &id, Fields(body))?)
+}
+
+/// A JSON object whose fields stay in their order: the repository and the pull request first, as in every
+/// message.
+struct Fields(Vec<(String, Value)>);
+
+impl Serialize for Fields {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(field, value)| (field, value)))
+    }
 }
 
 /// `send-<ts>-<owner>-<repo>-<pr>-<random>`: what a person sends twice was meant twice.

@@ -132,7 +132,7 @@ impl From<MailboxError> for Failure {
                     format!("`sweep inbox {of}` lists its messages.")
                 }
                 Refusal::NotCurrent { of, .. } => {
-                    format!("Take it again with `sweep next {of}`; whoever holds it now will settle it otherwise.")
+                    format!("Take it with `sweep next {of}`; what somebody else holds is theirs to settle.")
                 }
                 Refusal::AlreadyAcked { .. } => "There is nothing left to do.".to_owned(),
                 Refusal::Quarantined { of, .. } => format!("`sweep inbox {of} --json` shows why."),

@@ -50,7 +50,7 @@ const MAY_IMPORT: [(&str, &[&str]); 11] = [
 const QUIET: [&str; 3] = ["lifecycle", "mailbox", "pulls"];
 
 /// Crates that speak to a network or hold a database of SQL, by the beginning of their names.
-const LOUD: [&str; 21] = [
+const LOUD: [&str; 23] = [
     "async-nats",
     "axum",
     "curl",
@@ -58,6 +58,7 @@ const LOUD: [&str; 21] = [
     "h2",
     "hyper",
     "libsqlite3-sys",
+    "mio",
     "mysql",
     "native-tls",
     "octocrab",
@@ -68,6 +69,7 @@ const LOUD: [&str; 21] = [
     "reqwest",
     "rusqlite",
     "rustls",
+    "socket2",
     "sqlx",
     "tokio-postgres",
     "tonic",

@@ -232,5 +232,8 @@ fn a_full_disk_under_standard_error_stops_nothing() {
     let mut command = desk.command(&["run", "--demo", "--once"]);
     command.stdout(Stdio::piped()).stderr(full);
     assert_eq!(ended(command).code, Some(0));
-    assert_eq!(desk.json(&["inbox", "qa", "--unread", "--json"])["messages"], serde_json::json!([]));
+    assert_eq!(
+        desk.json(&["inbox", "qa", "--unread", "--json"])["messages"],
+        serde_json::json!([])
+    );
 }
