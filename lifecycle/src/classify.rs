@@ -114,13 +114,15 @@ pub fn classify(pull: &PullFacts, hints: &Hints, settings: &Settings, now: Time)
     }))
 }
 
-/// The reason of the rule that decided; where the author must push and cannot, that too (field case B065).
+/// The reason of the rule that decided; where the author has to push, or may have to, and cannot, that too
+/// (field case B065). To close or to merge it takes no push, and in an archived repository none is possible.
 fn reason(decided: &RuleCheck, evidence: &Evidence<'_>) -> String {
-    let must_push = matches!(
-        decided.rule.bucket(),
-        Bucket::Investigate | Bucket::Rebase | Bucket::Qa
-    );
-    if must_push && evidence.pull.head.repo.is_none() {
+    let may_have_to_push = match decided.rule.bucket() {
+        Bucket::Investigate | Bucket::Rebase | Bucket::Qa => true,
+        Bucket::Wait => !evidence.pull.is_archived,
+        Bucket::Close | Bucket::Ship => false,
+    };
+    if may_have_to_push && evidence.pull.head.repo.is_none() {
         return format!("{}; author cannot push: fork deleted", decided.because);
     }
     decided.because.clone()

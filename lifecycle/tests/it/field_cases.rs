@@ -301,6 +301,12 @@ fn b065_a_deleted_fork_is_classified_and_said() {
     );
     assert!(verdict.signals.fork_deleted);
     check(
+        "nothing to do yet, and nothing that could be done",
+        deleted(pull()),
+        RuleId::WaitDefault,
+        "review required; author cannot push: fork deleted",
+    );
+    check(
         "merges all the same",
         deleted(ready()),
         RuleId::ShipReady,

@@ -59,6 +59,10 @@ pub async fn b065_a_deleted_fork() {
         (&it.facts.head.repo, it.facts.head.sha.as_str().len()),
         (&None, 40)
     );
+    let waits = quiet().fork_deleted().decision("REVIEW_REQUIRED");
+    judged(waits)
+        .await
+        .waits("review required; author cannot push: fork deleted");
     judged(gone().conflicting()).await.is(
         "rebase",
         "rebase.conflict",

@@ -112,7 +112,10 @@ pub async fn deleted_fork(payload: Payload) {
     let mut deleted = Vec::new();
     for facts in got.found {
         let judged = judge(facts, at(now));
-        judged.waits("no review required and none given");
+        judged.waits(match judged.verdict.signals.fork_deleted {
+            true => "no review required and none given; author cannot push: fork deleted",
+            false => "no review required and none given",
+        });
         assert_eq!(
             judged.facts.mergeable,
             Mergeable::Unknown,
