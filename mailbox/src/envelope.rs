@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Moment;
 use crate::event::{AckedBy, Holder, QuarantineCause};
 use crate::message::Message;
 use crate::names::{Digest, LeaseId, MailboxName, MsgId, Seq, Subject};
 
 /// A message in its mailbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Envelope {
     /// The mailbox.
     pub mailbox: MailboxName,
@@ -31,7 +33,7 @@ pub struct Envelope {
 }
 
 /// Where a message stands. Derived from the log, never stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EnvelopeState {
     /// Waiting to be taken.
     Unread {
@@ -68,7 +70,7 @@ pub enum EnvelopeState {
 }
 
 /// The states of a message, without their details: what a [`Filter`] names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Standing {
     /// Unread, also while it rests or is leased: appended, not acked, not quarantined.
     Unread,
@@ -80,7 +82,7 @@ pub enum Standing {
 
 /// Which envelopes are asked for. A page holds at most [`Filter::limit`]; the next begins after the
 /// last number of this one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Filter {
     /// Only numbers greater than this.
     pub after: Option<Seq>,
@@ -148,7 +150,7 @@ impl Filter {
 }
 
 /// One acknowledgement, in the order in which a mailbox's messages were acked.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ack {
     /// Its place in that order, from 1.
     pub place: u64,
@@ -165,7 +167,7 @@ pub struct Ack {
 }
 
 /// A mailbox in numbers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailboxStatus {
     /// Which.
     pub name: MailboxName,

@@ -1,6 +1,8 @@
 //! A mailbox in order, each message with everything that happened to it: the post-mortem's reading.
 //! Reading changes nothing.
 
+use serde::{Deserialize, Serialize};
+
 use crate::clock::Moment;
 use crate::envelope::Envelope;
 use crate::event::StampedEvent;
@@ -12,7 +14,7 @@ use crate::names::{MailboxName, Seq};
 pub const REPLAY_PAGE: u64 = 10_000;
 
 /// One message and its events, in their order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replayed {
     /// The message, as it stands now.
     pub envelope: Envelope,
