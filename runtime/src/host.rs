@@ -471,8 +471,13 @@ impl Running {
     /// Stops the host: no new message is taken, the running handlers get `grace` together, then they are stopped,
     /// and what is unfinished is handed back unread with its attempt. Returns when all of that is written.
     pub async fn drain(self, grace: Duration) -> Drained {
+        // From here on nobody takes anything, however long the supervisor's own orders are.
+        for entry in self.surveyor.roster.lock().iter() {
+            entry.hosted.taking.send_replace(false);
+        }
         let (reply, drained) = oneshot::channel();
-        let _ = self.supervisor.cast(Order::Drain(grace, reply));
+        let until = self.surveyor.plant.now().after(grace);
+        let _ = self.supervisor.cast(Order::Drain(until, reply));
         // Without an answer the supervisor has ended before: nothing is left to drain.
         let drained = drained.await.unwrap_or_default();
         let Self { thread, .. } = self;

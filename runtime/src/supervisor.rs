@@ -40,7 +40,7 @@ pub(crate) enum Order {
     Settled(Option<Ended>),
     Restart(Place),
     CooledOff(usize),
-    Drain(Duration, oneshot::Sender<Drained>),
+    Drain(Moment, oneshot::Sender<Drained>),
     GraceOver,
     KillOver,
 }
@@ -145,7 +145,7 @@ impl Actor for Supervisor {
             }
             Order::Restart(at) => self.restart(&myself, at, state),
             Order::CooledOff(actor) => self.cooled_off(&myself, actor, state),
-            Order::Drain(grace, reply) => self.drain(&myself, grace, reply, state),
+            Order::Drain(until, reply) => self.drain(&myself, until, reply, state),
             Order::GraceOver => self.grace_over(&myself),
             Order::KillOver => self.kill_over(&myself, state),
         }
@@ -436,7 +436,7 @@ impl Supervisor {
     fn drain(
         &self,
         myself: &ActorRef<Order>,
-        grace: Duration,
+        until: Moment,
         reply: oneshot::Sender<Drained>,
         state: &mut State,
     ) {
@@ -449,7 +449,7 @@ impl Supervisor {
             entry.hosted.taking.send_replace(false);
             entry.units.iter_mut().for_each(|unit| unit.restart_at = None);
         }
-        self.later(myself, self.plant.now().after(grace), Order::GraceOver);
+        self.later(myself, until, Order::GraceOver);
         self.advance_drain(myself, state);
     }
 

@@ -1,10 +1,24 @@
 //! Order of start and stop, and what a drain hands back.
 
+use std::pin::Pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use mailbox::EnvelopeState;
 
+use runtime::{ChildSpec, Drained};
+
 use crate::support::{Bench, Deed, Helper, SECOND, Third, Worker, name};
+
+/// A deadline that does not come however fast a test moves the clock.
+fn endless() -> ChildSpec {
+    ChildSpec::default().deadline(Duration::from_secs(1 << 32))
+}
+
+/// Begins a drain without waiting for its end: from its first poll on nobody takes anything.
+async fn begin(drain: &mut Pin<Box<impl Future<Output = Drained>>>) {
+    std::future::poll_fn(|context| Poll::Ready(drain.as_mut().poll(context).is_pending())).await;
+}
 
 #[tokio::test]
 async fn actors_are_started_in_order_and_stopped_in_reverse() {
@@ -37,9 +51,10 @@ async fn a_drain_lets_the_running_handler_finish_and_takes_nothing_new() {
     bench.tell("worker", "in hand", Deed::Await).await;
     bench.tell("worker", "behind", Deed::Succeed).await;
     bench.until_noted("worker in hand", 1).await;
-    let drained = tokio::spawn(running.drain(30 * SECOND));
+    let mut drained = Box::pin(running.drain(30 * SECOND));
+    begin(&mut drained).await;
     bench.script.gate.open();
-    assert_eq!(drained.await.unwrap(), runtime::Drained::default());
+    assert_eq!(drained.await, Drained::default());
     assert_eq!(bench.outcome("worker", "in hand").await, "let through");
     let behind = bench.envelope("worker", "behind").await;
     assert_eq!(
@@ -53,8 +68,8 @@ async fn a_drain_hands_back_what_does_not_finish_with_its_attempt() {
     let bench = Bench::new();
     let running = bench
         .host()
-        .actor(Worker::build(&bench.script))
-        .actor(Helper::build(&bench.script))
+        .child(endless(), Worker::build(&bench.script))
+        .child(endless(), Helper::build(&bench.script))
         .start()
         .await
         .unwrap();
@@ -62,15 +77,11 @@ async fn a_drain_hands_back_what_does_not_finish_with_its_attempt() {
     bench.tell("helper", "endless too", Deed::Hang).await;
     bench.until_noted("worker endless", 1).await;
     bench.until_noted("helper endless too", 1).await;
-    let mut drained = tokio::spawn(running.drain(30 * SECOND));
-    // One grace for all of them together.
-    let drained = loop {
-        bench.clock.advance(31 * SECOND);
-        tokio::task::yield_now().await;
-        if drained.is_finished() {
-            break (&mut drained).await.unwrap();
-        }
-    };
+    let mut drained = Box::pin(running.drain(30 * SECOND));
+    begin(&mut drained).await;
+    // One grace for all of them together; the clock then stands still, so both end for being stopped.
+    bench.clock.advance(31 * SECOND);
+    let drained = drained.await;
     let expected = [(name("helper"), "endless too"), (name("worker"), "endless")];
     let mut handed_back: Vec<_> = drained
         .handed_back
@@ -97,7 +108,12 @@ async fn a_drain_hands_back_what_does_not_finish_with_its_attempt() {
 #[tokio::test]
 async fn a_drain_does_not_wait_for_a_handler_that_cannot_be_stopped() {
     let bench = Bench::new();
-    let running = bench.worker().await;
+    let running = bench
+        .host()
+        .child(endless(), Worker::build(&bench.script))
+        .start()
+        .await
+        .unwrap();
     bench.tell("worker", "block", Deed::Block).await;
     bench.until_noted("worker block", 1).await;
     let mut drained = tokio::spawn(running.drain(SECOND));
