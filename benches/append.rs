@@ -6,7 +6,11 @@
 //! [`GROUP`] messages a group, one sync a group, and every sender waits for the sync that covers its
 //! message.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark reports on stdout and may stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark reports on stdout and may stop"
+)]
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};
@@ -42,8 +46,16 @@ struct PlainFile {
 
 impl PlainFile {
     fn open(dir: &Path) -> Self {
-        let file = OpenOptions::new().create(true).append(true).open(dir.join("plain.log")).unwrap();
-        Self { file, ids: HashSet::new(), buffer: Vec::new() }
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(dir.join("plain.log"))
+            .unwrap();
+        Self {
+            file,
+            ids: HashSet::new(),
+            buffer: Vec::new(),
+        }
     }
 }
 
@@ -54,7 +66,8 @@ impl Engine for PlainFile {
             if self.ids.insert(item.id.clone()) {
                 let sum = crc32fast::hash(item.line.as_bytes());
                 self.buffer.extend_from_slice(&sum.to_le_bytes());
-                self.buffer.extend_from_slice(&u32::try_from(item.line.len()).unwrap().to_le_bytes());
+                self.buffer
+                    .extend_from_slice(&u32::try_from(item.line.len()).unwrap().to_le_bytes());
                 self.buffer.extend_from_slice(item.line.as_bytes());
             }
         }
@@ -73,7 +86,10 @@ impl Sqlite {
         connection.pragma_update(None, "journal_mode", "WAL").unwrap();
         connection.pragma_update(None, "synchronous", "FULL").unwrap();
         connection
-            .execute("CREATE TABLE message (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, line TEXT NOT NULL)", [])
+            .execute(
+                "CREATE TABLE message (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, line TEXT NOT NULL)",
+                [],
+            )
             .unwrap();
         Self { connection }
     }
@@ -83,8 +99,9 @@ impl Engine for Sqlite {
     fn commit(&mut self, group: &[Item]) {
         let transaction = self.connection.transaction().unwrap();
         {
-            let mut insert =
-                transaction.prepare_cached("INSERT OR IGNORE INTO message (id, line) VALUES (?1, ?2)").unwrap();
+            let mut insert = transaction
+                .prepare_cached("INSERT OR IGNORE INTO message (id, line) VALUES (?1, ?2)")
+                .unwrap();
             for item in group {
                 insert.execute((&item.id, &item.line)).unwrap();
             }
@@ -184,8 +201,14 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 fn main() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    println!("| senders | messages | plain file, messages/s | of the plain file: mailbox | SQLite | syncs a message, mailbox |");
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
+    println!(
+        "| senders | messages | plain file, messages/s | of the plain file: mailbox | SQLite | syncs a message, mailbox |"
+    );
     println!("| --- | --- | --- | --- | --- | --- |");
     for (senders, each) in [(1, 400), (64, 100), (256, 40)] {
         let total = (senders * each) as f64;
@@ -195,8 +218,16 @@ fn main() {
             let (mut file, mut lite, mut mail) = (0.0, 0.0, 0.0);
             for turn in 0..3 {
                 match (turn + round) % 3 {
-                    0 => file = runtime.block_on(drive_peer(PlainFile::open(dir.path()), senders, each)).as_secs_f64(),
-                    1 => lite = runtime.block_on(drive_peer(Sqlite::open(dir.path()), senders, each)).as_secs_f64(),
+                    0 => {
+                        file = runtime
+                            .block_on(drive_peer(PlainFile::open(dir.path()), senders, each))
+                            .as_secs_f64()
+                    }
+                    1 => {
+                        lite = runtime
+                            .block_on(drive_peer(Sqlite::open(dir.path()), senders, each))
+                            .as_secs_f64()
+                    }
                     _ => {
                         let (took, count) = runtime.block_on(drive_mailbox(dir.path(), senders, each));
                         mail = took.as_secs_f64();

@@ -6,7 +6,11 @@
 //! dispatch: asking, parsing, classifying, and delivering to real mailboxes on a real disk; the waiting for
 //! the disk's syncs is shown beside it, as the time that the append of all messages took.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark reports on stdout and may stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a benchmark reports on stdout and may stop"
+)]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -68,13 +72,18 @@ impl Drop for Elsewhere {
 
 /// The process of an embedded GitHub: says where it is, then serves until nobody holds its input.
 fn serve(pulls: u32, lists: Lists) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let served = World::many(pulls, lists).serve().await.unwrap();
         let mut out = std::io::stdout();
         writeln!(out, "{}\n{}", served.api_url(), served.graphql_url()).unwrap();
         out.flush().unwrap();
-        tokio::task::spawn_blocking(|| std::io::stdin().lines().for_each(drop)).await.unwrap();
+        tokio::task::spawn_blocking(|| std::io::stdin().lines().for_each(drop))
+            .await
+            .unwrap();
     });
 }
 
@@ -111,7 +120,10 @@ async fn dispatch(github: &Elsewhere, home: &Path) -> Measured {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
     let mailboxes = Mailboxes::open_sled(&home.join("mailbox"), Arc::clone(&clock)).unwrap();
     let reader = github.reader();
-    let selection = Selection { from: WorkingSet::Everywhere, limit: PULLS as usize };
+    let selection = Selection {
+        from: WorkingSet::Everywhere,
+        limit: PULLS as usize,
+    };
     let mut dispatcher = PrState::new(reader.clone(), Rules::default(), selection);
     let turn = OneShot::new(registry(), clock, home).evaluate_at(world::DEMO_NOW.parse().unwrap());
 
@@ -125,7 +137,10 @@ async fn dispatch(github: &Elsewhere, home: &Path) -> Measured {
     // The same messages once more, in a mailbox that does not know them: what the append alone takes.
     let again = Mailboxes::open_sled(&home.join("again"), Arc::new(SystemClock::start())).unwrap();
     let began = Instant::now();
-    again.append(ran.sent.into_iter().map(|(draft, _)| draft).collect()).await.unwrap();
+    again
+        .append(ran.sent.into_iter().map(|(draft, _)| draft).collect())
+        .await
+        .unwrap();
     let appended = began.elapsed();
     let requests = reader.requests();
     again.close().await;
@@ -152,7 +167,10 @@ fn millis(time: Duration) -> String {
 fn measure_dispatch(lists: &str) {
     let github = Elsewhere::start(PULLS, lists);
     // One thread, so that the work is what one core would do.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     let rounds: Vec<_> = (0..ROUNDS)
         .map(|_| {
             let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -189,7 +207,11 @@ fn measure_start() {
             began.elapsed()
         })
         .collect();
-    println!("| {} | {} |", millis(median(took.clone())), millis(took.into_iter().max().unwrap()));
+    println!(
+        "| {} | {} |",
+        millis(median(took.clone())),
+        millis(took.into_iter().max().unwrap())
+    );
 }
 
 fn main() {
@@ -197,11 +219,17 @@ fn main() {
     if let [_, flag, pulls, lists] = words.as_slice()
         && flag == "--world"
     {
-        let lists = if lists == "full" { Lists::Full } else { Lists::Medium };
+        let lists = if lists == "full" {
+            Lists::Full
+        } else {
+            Lists::Medium
+        };
         return serve(pulls.parse().unwrap(), lists);
     }
     println!("A dispatch of {PULLS} pull requests, the median of {ROUNDS}:\n");
-    println!("| lists | requests | at most in flight | work, ms | append of all messages, ms | syncs | whole, with the network, ms |");
+    println!(
+        "| lists | requests | at most in flight | work, ms | append of all messages, ms | syncs | whole, with the network, ms |"
+    );
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     measure_dispatch("medium");
     measure_dispatch("full");

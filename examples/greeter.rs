@@ -1,9 +1,7 @@
 //! A new actor: a payload, an enum of messages, a handler, one line to host it.
-use std::{error::Error, sync::Arc, time::Duration};
-
 use mailbox::{Clock, Mailboxes, Message, SystemClock};
 use runtime::{Actor, Done, Fault, Host, Intent, Turn, message};
-
+use std::{error::Error, sync::Arc, time::Duration};
 #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 struct Greet {
     name: String,
@@ -12,25 +10,28 @@ impl Intent for Greet {
     const NAME: &'static str = "greet";
 }
 message! { enum GreeterMessage { Greet(Greet) } }
-
 struct Greeter;
 impl Actor for Greeter {
     const NAME: &'static str = "greeter";
     type Message = GreeterMessage;
     async fn handle(&mut self, message: GreeterMessage, turn: &mut Turn) -> Result<Done, Fault> {
         let GreeterMessage::Greet(Greet { name }) = message;
-        turn.append_line(&"greetings.txt".parse().map_err(Fault::crash)?, &name, &name).await?;
+        let file = "greetings.txt".parse().map_err(Fault::crash)?;
+        turn.append_line(&file, &name, &name).await?;
         Ok(Done::new(format!("greeted {name}")))
     }
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let (clock, home) = (Arc::new(SystemClock::start()) as Arc<dyn Clock>, std::env::temp_dir().join("greeter"));
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+    let home = std::env::temp_dir().join("greeter");
     let mailboxes = Mailboxes::open_sled(&home.join("mailbox"), Arc::clone(&clock))?;
-    let running = Host::builder(mailboxes.clone(), clock, &home).actor(|_| Ok(Greeter)).start().await?;
+    let host = Host::builder(mailboxes.clone(), clock, &home);
+    let running = host.actor(|_| Ok(Greeter)).start().await?;
     let line = br#"{"ts":"2026-05-14T17:45:00Z","from":"you","intent":"greet","msg_id":"1","name":"Ada"}"#;
-    let draft = running.registry().accept(&"greeter".parse()?, Message::parse(line)?)?;
+    let greeter = "greeter".parse()?;
+    let draft = running.registry().accept(&greeter, Message::parse(line)?)?;
     mailboxes.append(vec![draft]).await?; // durable from here on, and taken in once
     running.until_quiet().await?;
     running.drain(Duration::from_secs(1)).await;
