@@ -52,6 +52,15 @@ impl Head {
         }
     }
 
+    /// These headers above another body.
+    pub fn above(&self, status: u16, body: &Value) -> Canned {
+        let mut canned = Canned::json(status, body);
+        for (name, value) in self.headers.iter().filter(|(name, _)| name != "content-type") {
+            canned = canned.header(name, value);
+        }
+        canned
+    }
+
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(header, _)| header == name);
@@ -72,11 +81,7 @@ impl Payload {
     /// The whole answer as it came.
     pub fn answer(&self) -> Canned {
         let head = self.head.as_ref().unwrap();
-        let mut canned = Canned::json(head.status, &self.body);
-        for (name, value) in head.headers.iter().filter(|(name, _)| name != "content-type") {
-            canned = canned.header(name, value);
-        }
-        canned
+        head.above(head.status, &self.body)
     }
 }
 

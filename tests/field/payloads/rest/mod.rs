@@ -11,9 +11,24 @@ use lifecycle::{Outcome, classify};
 use serde_json::{Value, json};
 use world::{Canned, Fault, PullSpec, World};
 
-use super::Payload;
 use super::convert::{list, text};
+use super::{Head, Payload};
 use crate::support::{at, judge, pr, read, read_one, reader, serve, serve_one};
+
+/// The scopes of the token with which the answers of one recorder came.
+const EVERY_SCOPE: [&str; 11] = [
+    "admin:gpg_key",
+    "admin:org",
+    "admin:org_hook",
+    "admin:public_key",
+    "admin:repo_hook",
+    "delete_repo",
+    "gist",
+    "notifications",
+    "repo",
+    "user",
+    "workflow",
+];
 
 /// A word in GraphQL's capitals.
 fn capitals(value: &Value, field: &str) -> Option<String> {
@@ -34,6 +49,23 @@ fn between<'v>(url: &'v str, before: &str, after: &str) -> &'v str {
 fn is_over(facts: &PullFacts, state: PullState, now: &str) {
     let outcome = classify(facts, &Default::default(), &Default::default(), at(now));
     assert_eq!(outcome, Outcome::NotOpen(state), "{}", facts.at);
+}
+
+/// Asserts what the reader makes of the headers that an answer came with: the token's scopes, where it is
+/// of a kind that has such, and GitHub's clock.
+async fn tells(head: &Head, scopes: Option<&[&str]>, time: &str) {
+    let served = serve_one(PullSpec::new("o/r", 7)).await;
+    let window = json!({ "limit": 5000, "used": 0, "remaining": 5000, "reset": 1_734_072_198 });
+    let limits = json!({ "resources": { "core": window, "graphql": window, "search": window } });
+    let answer = head.above(200, &limits);
+    served.faults().add(Fault::answer(answer).on_path("/rate_limit"));
+    let checkup = reader(&served).checkup().await.unwrap();
+    let told = checkup
+        .scopes
+        .as_deref()
+        .map(|scopes| scopes.iter().map(String::as_str));
+    assert_eq!(told.map(Iterator::collect::<Vec<_>>).as_deref(), scopes);
+    assert_eq!(checkup.server_time, Some(at(time)));
 }
 
 pub async fn rate_limit(payload: Payload) {
@@ -67,6 +99,8 @@ pub async fn not_protected(payload: Payload) {
     // Where nothing is protected, GraphQL has no decision, and that is no error.
     let judged = judge(read_one(&served, "o/r#7").await, at("2026-05-14T17:45:00Z"));
     judged.waits("no review required and none given");
+    let head = payload.head.unwrap();
+    tells(&head, Some(&EVERY_SCOPE), "2017-10-10T16:00:00Z").await;
 }
 
 pub async fn second_page(payload: Payload) {
@@ -90,13 +124,7 @@ pub async fn second_page(payload: Payload) {
         "nodes": [{ "number": 7, "repository": { "nameWithOwner": "o/r" } }],
     } } });
     let served = serve_one(PullSpec::new("o/r", 7)).await;
-    let mut answer = Canned::json(200, &page);
-    answer.headers.extend(
-        head.headers
-            .iter()
-            .filter(|(name, _)| name != "content-type")
-            .cloned(),
-    );
+    let answer = head.above(200, &page);
     served
         .faults()
         .add(Fault::answer(answer).on_operation("OpenPulls").nth(1));
@@ -113,6 +141,7 @@ pub async fn second_page(payload: Payload) {
     assert_eq!(found.refs, [pr("o/r#7")]);
     let after = served.log()[1].variables.get("after").cloned();
     assert_eq!(after, Some(json!("cursor-of-page-2")));
+    tells(head, Some(&EVERY_SCOPE), "2017-10-10T16:00:00Z").await;
 }
 
 pub async fn search(payload: Payload) {

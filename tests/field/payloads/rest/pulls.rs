@@ -4,10 +4,10 @@ use ::pulls::facts::{MergeState, Mergeable, PullState, ReviewState};
 use serde_json::{Value, json};
 use world::{Association, CommentSpec, CommitSpec, PullSpec, ReviewSpec, ThreadSpec, Who, World};
 
-use super::super::Payload;
-use super::super::convert::{association, list, text, who};
-use super::super::gh::judged_at;
-use super::{capitals, is_over, number_of};
+use super::{capitals, is_over, number_of, tells};
+use crate::payloads::Payload;
+use crate::payloads::convert::{association, list, text, who};
+use crate::payloads::gh::judged_at;
 use crate::support::{at, judge, pr, read, read_one, reader, serve};
 
 /// A pull request as REST's own object gives it.
@@ -112,9 +112,10 @@ pub async fn deleted_fork(payload: Payload) {
     let mut deleted = Vec::new();
     for facts in got.found {
         let judged = judge(facts, at(now));
-        judged.waits(match judged.verdict.signals.fork_deleted {
-            true => "no review required and none given; author cannot push: fork deleted",
-            false => "no review required and none given",
+        judged.waits(if judged.verdict.signals.fork_deleted {
+            "no review required and none given; author cannot push: fork deleted"
+        } else {
+            "no review required and none given"
         });
         assert_eq!(
             judged.facts.mergeable,
@@ -226,4 +227,5 @@ pub async fn timeline(payload: Payload) {
     );
     let states: Vec<&ReviewState> = facts.reviews.iter().map(|review| &review.state).collect();
     assert_eq!(states, [&ReviewState::Commented; 2], "in small letters there");
+    tells(&payload.head.unwrap(), Some(&["repo"]), "2025-03-09T13:08:59Z").await;
 }

@@ -6,10 +6,10 @@ use pulls::facts::{AccountKind, ReviewState};
 use serde_json::Value;
 use world::{Association, CommentSpec, PullSpec, ReviewSpec, ThreadSpec};
 
-use super::super::Payload;
-use super::super::convert::{association, text, who};
-use super::super::gh::judged_at;
-use super::between;
+use super::{between, tells};
+use crate::payloads::Payload;
+use crate::payloads::convert::{association, text, who};
+use crate::payloads::gh::judged_at;
 use crate::support::at;
 
 pub async fn bot_comment(payload: Payload) {
@@ -60,6 +60,8 @@ pub async fn reaction(payload: Payload) {
         "person-27 asked a question: Could you add a test?",
     );
     assert_eq!(judged.who_waits(), (Some("person-27"), Some(url)));
+    let head = payload.head.unwrap();
+    tells(&head, Some(&["repo", "user"]), "2017-12-10T23:56:30Z").await;
 }
 
 pub async fn review_comments(payload: Payload) {
