@@ -148,19 +148,24 @@ fn item(sender: usize, number: usize) -> Item {
     Item { id, line }
 }
 
-/// Runs `senders` tasks of `each` appends and returns how long it took.
-async fn drive<F, Fut>(senders: usize, each: usize, append: F) -> Duration
+/// Runs `senders` tasks of `each` appends and returns how long it took. What is appended is made ready
+/// before: making it is the sender's work and not the engine's.
+async fn drive<T, F, Fut>(senders: usize, each: usize, ready: impl Fn(Item) -> T, append: F) -> Duration
 where
-    F: Fn(Item) -> Fut + Clone + Send + 'static,
+    T: Send + 'static,
+    F: Fn(T) -> Fut + Clone + Send + 'static,
     Fut: Future<Output = ()> + Send,
 {
+    let work: Vec<Vec<T>> = (0..senders)
+        .map(|sender| (0..each).map(|number| ready(item(sender, number))).collect())
+        .collect();
     let start = Instant::now();
     let mut tasks = tokio::task::JoinSet::new();
-    for sender in 0..senders {
+    for items in work {
         let append = append.clone();
         tasks.spawn(async move {
-            for number in 0..each {
-                append(item(sender, number)).await;
+            for item in items {
+                append(item).await;
             }
         });
     }
@@ -170,26 +175,26 @@ where
 
 async fn drive_peer(engine: impl Engine, senders: usize, each: usize) -> Duration {
     let peer = Peer::start(engine);
-    drive(senders, each, move |item| {
+    let append = move |item| {
         let peer = peer.clone();
         async move { peer.append(item).await }
-    })
-    .await
+    };
+    drive(senders, each, |item| item, append).await
 }
 
 async fn drive_mailbox(dir: &Path, senders: usize, each: usize) -> (Duration, u64) {
     let mailboxes = Mailboxes::open_sled(&dir.join("mailbox"), Arc::new(SystemClock::start())).unwrap();
     let before = mailboxes.counters().syncs;
     let handle = mailboxes.clone();
-    let took = drive(senders, each, move |item| {
+    let to: MailboxName = "bench".parse().unwrap();
+    let ready = |item: Item| Draft::new(to.clone(), Message::parse(item.line.as_bytes()).unwrap());
+    let append = move |draft| {
         let mailboxes = handle.clone();
         async move {
-            let to: MailboxName = "bench".parse().unwrap();
-            let message = Message::parse(item.line.as_bytes()).unwrap();
-            mailboxes.append(vec![Draft::new(to, message)]).await.unwrap();
+            mailboxes.append(vec![draft]).await.unwrap();
         }
-    })
-    .await;
+    };
+    let took = drive(senders, each, ready, append).await;
     let syncs = mailboxes.counters().syncs - before;
     mailboxes.close().await;
     (took, syncs)
