@@ -1,6 +1,6 @@
 //! A new actor: a payload, an enum of messages, a handler, one line to host it.
 use mailbox::{Clock, Mailboxes, Message, SystemClock};
-use runtime::{Actor, Done, Fault, Host, Intent, Turn, message};
+use runtime::{Actor, Done, Fault, HomePath, Host, Intent, Turn, message};
 use std::{error::Error, sync::Arc, time::Duration};
 #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 struct Greet {
@@ -16,12 +16,11 @@ impl Actor for Greeter {
     type Message = GreeterMessage;
     async fn handle(&mut self, message: GreeterMessage, turn: &mut Turn) -> Result<Done, Fault> {
         let GreeterMessage::Greet(Greet { name }) = message;
-        let file = "greetings.txt".parse().map_err(Fault::crash)?;
+        let file = HomePath::fixed("greetings.txt");
         turn.append_line(&file, &name, &name).await?;
         Ok(Done::new(format!("greeted {name}")))
     }
 }
-
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
@@ -35,5 +34,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     mailboxes.append(vec![draft]).await?; // durable from here on, and taken in once
     running.until_quiet().await?;
     running.drain(Duration::from_secs(1)).await;
-    Ok(mailboxes.close().await)
+    mailboxes.close().await;
+    Ok(())
 }
