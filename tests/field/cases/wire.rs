@@ -107,7 +107,6 @@ pub async fn b100_an_error_without_a_type() {
 }
 
 pub async fn b103_403_and_429_alike() {
-    let second = Duration::from_secs(1);
     let faults: [fn(Duration) -> Fault; 3] = [
         Fault::primary_limit,
         Fault::primary_limit_429,
@@ -115,11 +114,17 @@ pub async fn b103_403_and_429_alike() {
     ];
     for fault in faults {
         let served = served(30).await;
-        served.faults().add(fault(second).on_operation("Pulls").nth(1));
+        served
+            .faults()
+            .add(fault(Duration::ZERO).on_operation("Pulls").nth(1));
         let reader = reader(&served);
         let got = read(&reader, &refs(30)).await;
         assert_eq!((got.found.len(), got.stopped), (30, None));
-        assert_eq!(reader.requests().total, 3, "two, and one of them once more");
+        assert_eq!(
+            reader.requests().total,
+            3,
+            "two, and one of them once more after the wait"
+        );
     }
     // One that lasts longer than a request can wait ends the reading, and says until when.
     for fault in [Fault::primary_limit, Fault::primary_limit_429] {
