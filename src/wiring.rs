@@ -13,11 +13,11 @@ use actors::retro::Retro;
 use github::{EndpointError, Endpoints, Limits, Reader};
 use mailbox::{Clock, MailboxName, Mailboxes, Policy, SystemClock};
 use runtime::{
-    Actor, ActorState, ActorStatus, ChildSpec, Host, HostBuilder, Overview, Registry, RegistryError, Seen,
-    attention,
+    Actor, ActorState, ActorStatus, ChildSpec, External, HandledBy, Host, HostBuilder, Overview, Registry,
+    RegistryError, Seen, Watermarks, attention,
 };
 
-use crate::config::{Backend, Config};
+use crate::config::{ActorFile, ActorFileError, Backend, Config};
 use crate::failure::{Exit, Failure};
 use crate::home::Home;
 use crate::mirroring::{Kept, Mirroring};
@@ -72,18 +72,31 @@ pub fn reader(
     Reader::connect(endpoints, Arc::new(source), limits)
 }
 
-/// Built-in actors by name.
+/// Actors by name: built-in ones, and those that have a file of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen(BTreeSet<&'static str>);
+pub struct Chosen {
+    built_in: BTreeSet<&'static str>,
+    from_files: BTreeSet<String>,
+}
 
 impl Chosen {
-    /// Those that the configuration does not disable.
+    /// The built-in actors that the configuration does not disable, and every one that has a file.
     pub fn enabled(config: &Config) -> Result<Self, Failure> {
-        let disabled = config.actors.disable.iter().map(String::as_str);
-        let disabled = Self::named(disabled, "[actors] disable")?;
-        Ok(Self(
-            BUILT_IN.into_iter().filter(|name| !disabled.has(name)).collect(),
-        ))
+        let disable = &config.actors.disable;
+        if let Some(name) = disable.iter().find(|name| !BUILT_IN.contains(&name.as_str())) {
+            return Err(unknown("[actors] disable", name, BUILT_IN.into_iter()));
+        }
+        let mut built_in = BTreeSet::from(BUILT_IN);
+        built_in.retain(|name| !disable.contains(*name));
+        let from_files = config.declared.iter().map(|actor| {
+            if built_in.contains(actor.name.as_str()) {
+                let (file, name) = (actor.file.clone(), actor.name.clone());
+                return Err(ActorFileError::Taken { file, name });
+            }
+            Ok(actor.name.to_string())
+        });
+        let from_files = from_files.collect::<Result<_, _>>()?;
+        Ok(Self { built_in, from_files })
     }
 
     /// Of these, the ones that are named; all where none is.
@@ -91,19 +104,29 @@ impl Chosen {
         if names.is_empty() {
             return Ok(self.clone());
         }
-        let named = Self::named(names.iter().map(String::as_str), "--actors")?;
-        match named.0.iter().find(|name| !self.has(name)) {
-            None => Ok(named),
-            Some(name) => Err(
-                Failure::new(Exit::Usage, format!("--actors names {name}, which is disabled"))
+        for name in names {
+            if self.has(name) || self.from_files.contains(name) {
+                continue;
+            }
+            return Err(match BUILT_IN.contains(&name.as_str()) {
+                true => Failure::new(Exit::Usage, format!("--actors names {name}, which is disabled"))
                     .mend("Take it out of `[actors] disable`."),
-            ),
+                false => {
+                    let from_files = self.from_files.iter().map(String::as_str);
+                    unknown("--actors", name, self.built_in.iter().copied().chain(from_files))
+                }
+            });
         }
+        let mut only = self.clone();
+        only.built_in
+            .retain(|known| names.iter().any(|name| name == known));
+        only.from_files.retain(|known| names.contains(known));
+        Ok(only)
     }
 
-    /// Whether one is among them.
+    /// Whether a built-in actor is among them.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains(name)
+        self.built_in.contains(name)
     }
 
     /// Whether one of them reads GitHub, so that credentials are needed.
@@ -111,23 +134,14 @@ impl Chosen {
         self.has(PrState::NAME) || self.has(Investigate::NAME)
     }
 
-    fn named<'n>(names: impl Iterator<Item = &'n str>, by: &str) -> Result<Self, Failure> {
-        names
-            .map(|name| {
-                BUILT_IN.into_iter().find(|known| *known == name).ok_or_else(|| {
-                    Failure::new(
-                        Exit::Usage,
-                        format!("{by} names {name:?}, which is no built-in actor"),
-                    )
-                    .mend(format!("They are: {}.", BUILT_IN.join(", ")))
-                })
-            })
-            .collect::<Result<_, _>>()
-            .map(Self)
+    /// The files whose actors are among them.
+    fn files<'c>(&self, config: &'c Config) -> impl Iterator<Item = &'c ActorFile> {
+        let declared = config.declared.iter();
+        declared.filter(|actor| self.from_files.contains(actor.name.as_str()))
     }
 
     /// Declares them.
-    fn declare(&self, registry: &mut Registry) -> Result<(), RegistryError> {
+    fn declare(&self, config: &Config, registry: &mut Registry) -> Result<(), RegistryError> {
         if self.has(Retro::NAME) {
             registry.declare::<Retro>()?;
         }
@@ -143,14 +157,35 @@ impl Chosen {
         if self.has(PrState::NAME) {
             registry.declare::<PrState>()?;
         }
+        for actor in self.files(config) {
+            registry.declare_external(&external(actor))?;
+        }
         Ok(())
+    }
+}
+
+fn unknown<'n>(by: &str, name: &str, known: impl Iterator<Item = &'n str>) -> Failure {
+    let known: Vec<&str> = known.collect();
+    Failure::new(
+        Exit::Usage,
+        format!("{by} names {name:?}, which is no such actor"),
+    )
+    .mend(format!("They are: {}.", known.join(", ")))
+}
+
+/// An actor that has a file of its own.
+fn external(actor: &ActorFile) -> External {
+    let (name, consumes) = (actor.name.clone(), actor.consumes.clone());
+    match &actor.command {
+        Some(argv) => External::program(name, consumes, argv),
+        None => External::pulled(name, consumes),
     }
 }
 
 /// What is declared, hosted or not.
 pub fn registry(config: &Config) -> Result<Registry, Failure> {
     let mut registry = Registry::new();
-    Chosen::enabled(config)?.declare(&mut registry)?;
+    Chosen::enabled(config)?.declare(config, &mut registry)?;
     Ok(registry)
 }
 
@@ -163,16 +198,24 @@ pub fn host(
     github: Option<&Reader>,
 ) -> Result<HostBuilder, Failure> {
     let enabled = Chosen::enabled(config)?;
-    let spec = || ChildSpec::default().policy(policy(config));
+    let spec = || ChildSpec::default().policy(policy(config, config.actors.max_attempts));
     let mut host = Host::builder(opened.mailboxes.clone(), Arc::clone(&opened.clock), &home.path)
         .unread_limit(config.actors.unread_limit.get())
+        .watermarks(watermarks(config))
         .limits(runtime::Limits {
             max_restarts: config.actors.max_restarts,
             restart_window: config.actors.restart_window.get(),
             cool_off: config.actors.cool_off.get(),
             ..runtime::Limits::default()
         })
-        .registry(|registry| enabled.declare(registry));
+        .registry(|registry| enabled.declare(config, registry));
+    for actor in chosen.files(config) {
+        let spec = ChildSpec::default()
+            .policy(policy(config, actor.max_attempts))
+            .deadline(actor.timeout.get())
+            .wip(actor.wip as usize);
+        host = host.external(spec, external(actor));
+    }
     if chosen.has(Retro::NAME) {
         host = host.child(spec(), |_| Ok(Retro));
     }
@@ -243,7 +286,11 @@ impl Opened {
             Backend::Sled => Mailboxes::open_sled(&home.path.join(MAILBOX), Arc::clone(&clock))?,
         };
         for mailbox in registry.mailboxes() {
-            mailboxes.declare(mailbox.clone(), policy(config)).await?;
+            let own = config.declared.iter().find(|actor| actor.name == *mailbox);
+            let max_attempts = own.map_or(config.actors.max_attempts, |actor| actor.max_attempts);
+            mailboxes
+                .declare(mailbox.clone(), policy(config, max_attempts))
+                .await?;
         }
         let registry = Arc::new(registry);
         // The mailbox is the authority: a mirror that cannot be kept stops nobody.
@@ -284,7 +331,10 @@ impl Opened {
                 ActorStatus {
                     name: name.clone(),
                     intents: intents.into_iter().map(str::to_owned).collect(),
-                    state: ActorState::Stopped,
+                    state: match self.registry.handled_by(name) {
+                        Some(HandledBy::Pull) => ActorState::Elsewhere,
+                        Some(HandledBy::Type | HandledBy::Program) | None => ActorState::Stopped,
+                    },
                     restarts: 0,
                     last_failure: None,
                     unread: mailbox.map_or(0, |mailbox| mailbox.unread),
@@ -299,6 +349,7 @@ impl Opened {
             actors: &actors,
             mailboxes: &mailboxes,
             unread_limit: config.actors.unread_limit.get(),
+            watermarks: watermarks(config),
         };
         let attention = attention(&seen, &[]);
         Ok(Overview { actors, attention })
@@ -326,10 +377,18 @@ impl Opened {
     }
 }
 
+/// How full a mailbox may be.
+fn watermarks(config: &Config) -> Watermarks {
+    Watermarks {
+        soft: config.mailbox.soft_watermark.into(),
+        hard: config.mailbox.hard_watermark.into(),
+    }
+}
+
 /// What a mailbox does about failure and repetition.
-fn policy(config: &Config) -> Policy {
+fn policy(config: &Config, max_attempts: u32) -> Policy {
     Policy {
-        max_attempts: config.actors.max_attempts,
+        max_attempts,
         unchanged_for: config.mailbox.unchanged_for.get(),
         ..Policy::default()
     }

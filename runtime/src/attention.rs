@@ -4,12 +4,12 @@
 use std::time::Duration;
 
 use mailbox::{MailboxName, MailboxStatus, Moment};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::status::{ActorState, ActorStatus};
 
 /// One thing that a person must look at.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attention {
     /// What tells it apart: `down/qa`. The same key as before is the same thing as before.
     pub key: String,
@@ -32,6 +32,41 @@ pub struct Seen<'a> {
     pub mailboxes: &'a [MailboxStatus],
     /// How long a message may be unread, and an actor wait (30 min where nothing else is configured).
     pub unread_limit: Duration,
+    /// How full a mailbox may be.
+    pub watermarks: Watermarks,
+}
+
+/// How many messages may be unread in one mailbox, so that an actor that is down or abandoned does not fill the
+/// disk.
+///
+/// Above the soft mark a person must look. From the hard one on takts send it nothing more, and say so; whatever
+/// belongs to an ack passes, and so do messages from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watermarks {
+    /// More unread messages than this are attention.
+    pub soft: u64,
+    /// At this many unread messages a mailbox is full.
+    pub hard: u64,
+}
+
+impl Default for Watermarks {
+    /// 10,000 and 100,000: of the messages that are usual, a few megabytes and a few dozen.
+    fn default() -> Self {
+        Self {
+            soft: 10_000,
+            hard: 100_000,
+        }
+    }
+}
+
+/// Whether a mailbox is full, as it was last derived.
+pub(crate) fn is_full(attention: &[Attention], mailbox: &MailboxName) -> bool {
+    let key = full_key(mailbox);
+    attention.iter().any(|one| one.key == key)
+}
+
+fn full_key(mailbox: &MailboxName) -> String {
+    format!("full/{mailbox}")
 }
 
 /// The default of [`Seen::unread_limit`].
@@ -47,7 +82,7 @@ pub fn attention(seen: &Seen<'_>, before: &[Attention]) -> Vec<Attention> {
     found.extend(
         seen.mailboxes
             .iter()
-            .filter_map(|mailbox| of_mailbox(seen, mailbox)),
+            .flat_map(|mailbox| of_mailbox(seen, mailbox)),
     );
     for new in &mut found {
         if let Some(known) = before.iter().find(|known| known.key == new.key) {
@@ -137,22 +172,47 @@ fn of_actor(seen: &Seen<'_>, actor: &ActorStatus) -> Vec<Attention> {
     found
 }
 
-fn of_mailbox(seen: &Seen<'_>, mailbox: &MailboxStatus) -> Option<Attention> {
+fn of_mailbox(seen: &Seen<'_>, mailbox: &MailboxStatus) -> Vec<Attention> {
     let name = &mailbox.name;
+    let mut found = Vec::new();
     if *name == MailboxName::dead_letter() && mailbox.unread > 0 {
-        return Some(Attention {
+        found.push(Attention {
             key: "dead-letter".to_owned(),
             since: mailbox.oldest_unread.unwrap_or(seen.now),
             text: format!("{} that nobody declares", messages(mailbox.unread)),
             mend: "declare an actor for their intents, or acknowledge them".to_owned(),
         });
+    } else if mailbox.quarantined > 0 {
+        found.push(Attention {
+            key: format!("quarantine/{name}"),
+            since: seen.now,
+            text: format!("{} of {name} in quarantine", messages(mailbox.quarantined)),
+            mend: "look at each failure, then try again or drop".to_owned(),
+        });
     }
-    (mailbox.quarantined > 0).then(|| Attention {
-        key: format!("quarantine/{name}"),
-        since: seen.now,
-        text: format!("{} of {name} in quarantine", messages(mailbox.quarantined)),
-        mend: "look at each failure, then try again or drop".to_owned(),
-    })
+    let Watermarks { soft, hard } = seen.watermarks;
+    if mailbox.unread >= hard {
+        found.push(Attention {
+            key: full_key(name),
+            since: seen.now,
+            text: format!(
+                "{name} is full, with {} unread; takts send it nothing more",
+                messages(mailbox.unread)
+            ),
+            mend: format!("see why {name} does not keep up; it goes on below {hard}"),
+        });
+    } else if mailbox.unread > soft {
+        found.push(Attention {
+            key: format!("filling/{name}"),
+            since: seen.now,
+            text: format!(
+                "{name} fills up, with {} unread; at {hard} it is full",
+                messages(mailbox.unread)
+            ),
+            mend: format!("see why {name} does not keep up"),
+        });
+    }
+    found
 }
 
 fn messages(count: u64) -> String {
@@ -234,6 +294,7 @@ mod tests {
                 actors,
                 mailboxes,
                 unread_limit: UNREAD_LIMIT,
+                watermarks: Watermarks { soft: 10, hard: 20 },
             },
             before,
         )
@@ -333,6 +394,24 @@ mod tests {
             ),
         ];
         assert_eq!(texts, expected);
+    }
+
+    #[test]
+    fn a_mailbox_that_fills_up_and_one_that_is_full() {
+        let check = |unread, expected: &[(&str, &str)]| {
+            let unread = MailboxStatus {
+                unread,
+                ..mailbox("qa")
+            };
+            let found = found(&[], &[unread], &[]);
+            let found: Vec<_> = found.iter().map(|a| (a.key.as_str(), a.text.as_str())).collect();
+            assert_eq!(found, expected);
+        };
+        check(10, &[]);
+        let filling = "qa fills up, with 11 messages unread; at 20 it is full";
+        check(11, &[("filling/qa", filling)]);
+        let full = "qa is full, with 20 messages unread; takts send it nothing more";
+        check(20, &[("full/qa", full)]);
     }
 
     #[test]

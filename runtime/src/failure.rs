@@ -5,6 +5,7 @@ use std::time::Duration;
 use mailbox::FailureKind;
 
 use crate::Fault;
+use crate::external::ProgramError;
 
 /// Why a turn did not end as done.
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +40,12 @@ impl TurnFailure {
     /// How the mailbox records it, where an attempt was spent.
     pub(crate) fn kind(&self) -> FailureKind {
         match self {
-            Self::Fault(Fault::Crash(_)) => FailureKind::Error,
+            Self::Fault(Fault::Crash(error)) => match error.downcast_ref() {
+                Some(ProgramError::Deadline { .. }) => FailureKind::Deadline,
+                Some(ProgramError::NotThere { .. } | ProgramError::Failed { .. }) | None => {
+                    FailureKind::Error
+                }
+            },
             Self::Fault(Fault::Retry(_) | Fault::Reject(_) | Fault::Wait { .. }) => FailureKind::Explained,
             Self::Panicked { .. } => FailureKind::Panic,
             Self::Deadline { .. } => FailureKind::Deadline,

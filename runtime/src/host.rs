@@ -1,6 +1,6 @@
 //! The host: declared actors, their supervisor's thread and the handlers' threads.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -13,7 +13,7 @@ use mailbox::{Clock, MailboxError, MailboxName, Mailboxes, Moment, Policy};
 use ractor::{Actor as _, ActorRef};
 use tokio::sync::{oneshot, watch};
 
-use crate::attention::{Attention, Seen, UNREAD_LIMIT, attention};
+use crate::attention::{Attention, Seen, UNREAD_LIMIT, Watermarks, attention};
 use crate::effects::Real;
 use crate::failure::TurnFailure;
 use crate::intensity::{Intensity, Limits};
@@ -24,7 +24,7 @@ use crate::supervisor::{Drained, Order, Supervisor};
 use crate::takt::Takt;
 use crate::turn::Surroundings;
 use crate::unit::{ChildSpec, Factory, factory};
-use crate::{Actor, BoxError, Context};
+use crate::{Actor, BoxError, Context, External, external};
 
 /// The fewest threads for handlers: one that blocks, and even three, leave one for the others.
 const MIN_HANDLER_THREADS: usize = 4;
@@ -45,9 +45,11 @@ impl Host {
             home: home.into(),
             registry: Registry::new(),
             children: Vec::new(),
+            policies: BTreeMap::new(),
             refused: None,
             limits: Limits::default(),
             unread_limit: UNREAD_LIMIT,
+            watermarks: Watermarks::default(),
             evaluate_at: None,
         }
     }
@@ -61,9 +63,11 @@ pub struct HostBuilder {
     home: PathBuf,
     registry: Registry,
     children: Vec<Child>,
+    policies: BTreeMap<MailboxName, Policy>,
     refused: Option<RegistryError>,
     limits: Limits,
     unread_limit: Duration,
+    watermarks: Watermarks,
     evaluate_at: Option<DateTime<Utc>>,
 }
 
@@ -107,17 +111,41 @@ impl HostBuilder {
         let declared = self.registry.declare::<A>().map(drop);
         self.note(declared);
         match A::NAME.parse() {
-            Ok(name) if self.children.iter().any(|child| child.name == name) => {
-                self.note(Err(RegistryError::Taken { actor: name }));
-            }
-            Ok(name) => self.children.push(Child {
-                name,
-                spec,
-                factory: factory(build),
-            }),
+            Ok(name) => self.add(name, spec, factory(build)),
             Err(error) => self.note(Err(RegistryError::Name(error))),
         }
         self
+    }
+
+    /// Hosts an actor that is a program, or declares one that is pulled, whose mailbox the host then opens and
+    /// leaves alone. The deadline of the specification is the program's; a takt has no meaning for it.
+    pub fn external(mut self, spec: ChildSpec, external: External) -> Self {
+        let declared = self.registry.declare_external(&external).map(drop);
+        self.note(declared);
+        let External { name, argv, .. } = external;
+        let Some(argv) = argv else {
+            self.policies.insert(name, spec.policy);
+            return self;
+        };
+        // Where the program runs must not depend on who starts it; a home that has no absolute path fails there.
+        let home = std::path::absolute(&self.home).unwrap_or_else(|_| self.home.clone());
+        let factory = external::program_factory(argv, home, spec.deadline);
+        let spec = ChildSpec {
+            takt: None,
+            deadlines: BTreeMap::new(),
+            deadline: external::turn_deadline(spec.deadline),
+            ..spec
+        };
+        self.add(name, spec, factory);
+        self
+    }
+
+    fn add(&mut self, name: MailboxName, spec: ChildSpec, factory: Factory) {
+        if self.children.iter().any(|child| child.name == name) {
+            return self.note(Err(RegistryError::Taken { actor: name }));
+        }
+        self.policies.insert(name.clone(), spec.policy.clone());
+        self.children.push(Child { name, spec, factory });
     }
 
     /// The restart intensity of actors whose specification names none.
@@ -129,6 +157,12 @@ impl HostBuilder {
     /// How long a message may be unread, or an actor wait, before a person must look.
     pub fn unread_limit(mut self, limit: Duration) -> Self {
         self.unread_limit = limit;
+        self
+    }
+
+    /// How full a mailbox may be.
+    pub fn watermarks(mut self, marks: Watermarks) -> Self {
+        self.watermarks = marks;
         self
     }
 
@@ -156,7 +190,7 @@ impl HostBuilder {
         let registry = Arc::new(self.registry);
         let mut policies: Vec<_> = registry
             .mailboxes()
-            .map(|name| (name.clone(), policy_of(&self.children, name)))
+            .map(|name| (name.clone(), self.policies.get(name).cloned().unwrap_or_default()))
             .collect();
         policies.push((MailboxName::dead_letter(), Policy::default()));
         for (name, policy) in policies {
@@ -187,6 +221,7 @@ impl HostBuilder {
             roster,
             overview: Arc::new(overview),
             unread_limit: self.unread_limit,
+            watermarks: self.watermarks,
         };
         // Whoever is started first already sees what there is.
         surveyor.survey().await?;
@@ -207,14 +242,6 @@ impl fmt::Debug for HostBuilder {
             .field("actors", &names)
             .finish_non_exhaustive()
     }
-}
-
-fn policy_of(children: &[Child], name: &MailboxName) -> Policy {
-    children
-        .iter()
-        .find(|child| child.name == *name)
-        .map(|child| child.spec.policy.clone())
-        .unwrap_or_default()
 }
 
 fn entry(child: Child, registry: &Registry, limits: Limits, now: Moment) -> Entry {
@@ -301,11 +328,12 @@ async fn start_threads(surveyor: Surveyor) -> Result<(ActorRef<Order>, JoinHandl
 
 /// Derives the overview, and says what changed in it.
 #[derive(Clone)]
-struct Surveyor {
+pub(crate) struct Surveyor {
     plant: Arc<Plant>,
     roster: Roster,
     overview: Arc<watch::Sender<Arc<Overview>>>,
     unread_limit: Duration,
+    watermarks: Watermarks,
 }
 
 impl Surveyor {
@@ -323,7 +351,7 @@ impl Surveyor {
         }
     }
 
-    async fn survey(&self) -> Result<Arc<Overview>, MailboxError> {
+    pub(crate) async fn survey(&self) -> Result<Arc<Overview>, MailboxError> {
         let mailboxes = self.plant.mailboxes.status().await?;
         let now = self.plant.now();
         let registry = &self.plant.surroundings.registry;
@@ -338,6 +366,7 @@ impl Surveyor {
                 actors: &actors,
                 mailboxes: &mailboxes,
                 unread_limit: self.unread_limit,
+                watermarks: self.watermarks,
             };
             let attention = attention(&seen, &current.attention);
             say_changes(&current.attention, &attention);

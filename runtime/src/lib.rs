@@ -78,6 +78,7 @@
 mod actor;
 mod attention;
 mod effects;
+mod external;
 mod failure;
 mod files;
 mod home;
@@ -96,8 +97,9 @@ mod turn;
 mod unit;
 
 pub use actor::{Actor, BoxError, Context, Done, Fault, Reason};
-pub use attention::{Attention, Seen, UNREAD_LIMIT, attention};
+pub use attention::{Attention, Seen, UNREAD_LIMIT, Watermarks, attention};
 pub use effects::{EffectError, Effected, Effects, Real, Recorded, Recording};
+pub use external::{External, TRY_AGAIN, VARIABLES};
 pub use failure::TurnFailure;
 pub use files::{Entry, FileError, KEYS_SEARCHED, KeyedLine, MAX_READ};
 pub use home::{HomePath, HomePathError};
@@ -106,7 +108,7 @@ pub use intensity::{Decision, Exit, Intensity, Limits};
 pub use message::{About, Body, Consumes, DecodeError, Intent, IntentDeclaration, Message};
 pub use one_shot::{OneShot, OneShotError, Ran, Rehearsed};
 pub use panics::log_panics;
-pub use registry::{Refused, Registry, RegistryError, Routed};
+pub use registry::{HandledBy, Refused, Registry, RegistryError, Routed};
 pub use status::{ActorState, ActorStatus, Overview, TaktStatus};
 pub use supervisor::Drained;
 pub use turn::{SendError, Stamp, Turn};

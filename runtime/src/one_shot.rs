@@ -104,7 +104,7 @@ impl OneShot {
     pub async fn takt<A: Actor>(&self, actor: &mut A, mailboxes: &Mailboxes) -> Result<Ran, OneShotError> {
         let mut turn = self.turn::<A>(self.takt_now(), Box::new(Real::on(&self.home)))?;
         let done = ended(caught(actor.takt(&mut turn)).await)?;
-        let (messages, _) = turn.into_parts();
+        let (done, messages, _) = turn.finish(done);
         let appended = match messages.is_empty() {
             true => Vec::new(),
             false => mailboxes.append(messages.clone()).await?,
@@ -189,7 +189,7 @@ fn ended(ended: Result<Result<Done, Fault>, String>) -> Result<Done, TurnFailure
 }
 
 fn rehearsed(done: Done, turn: Turn, recording: &Recording) -> Rehearsed {
-    let (messages, read) = turn.into_parts();
+    let (done, messages, read) = turn.finish(done);
     Rehearsed {
         done,
         messages,

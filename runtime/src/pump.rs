@@ -13,8 +13,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use crate::failure::TurnFailure;
 use crate::intensity::Exit;
 use crate::message::Body;
-use crate::panics::caught;
-use crate::roster::{Hosted, InHand, Pause, Phase, Plant, Slot};
+use crate::panics::{caught, caught_now};
+use crate::roster::{Hosted, InHand, Living, Pause, Phase, Plant, Slot};
 use crate::turn::{Deadline, Occasion, Turn};
 use crate::unit::{Unit, built};
 use crate::{Done, Fault, Reason};
@@ -37,7 +37,7 @@ pub(crate) struct Worker {
 
 impl Actor for Worker {
     type Msg = Wake;
-    type State = Option<Box<dyn Unit>>;
+    type State = Option<Living>;
     type Arguments = ();
 
     async fn pre_start(&self, myself: ActorRef<Wake>, (): ()) -> Result<Self::State, ActorProcessingErr> {
@@ -59,19 +59,21 @@ impl Actor for Worker {
         &self,
         myself: ActorRef<Wake>,
         Wake: Wake,
-        unit: &mut Self::State,
+        living: &mut Self::State,
     ) -> Result<(), ActorProcessingErr> {
-        let unit = match unit {
-            Some(unit) => unit,
-            None => unit.insert(self.build()?),
-        };
-        match self.next_work().await {
-            Some(Work::Message(delivery)) => self.message_turn(unit.as_mut(), *delivery).await?,
-            Some(Work::Takt(due)) => self.takt_turn(unit.as_mut(), due).await?,
-            // No more work is taken: what is left to do is to be stopped.
-            None => return Ok(()),
+        let goes_on = self.wake(living).await;
+        if goes_on.is_err() {
+            self.let_go(living);
         }
-        Ok(myself.cast(Wake)?)
+        if goes_on? {
+            myself.cast(Wake)?;
+        }
+        Ok(())
+    }
+
+    async fn post_stop(&self, _: ActorRef<Wake>, living: &mut Self::State) -> Result<(), ActorProcessingErr> {
+        self.let_go(living);
+        Ok(())
     }
 }
 
@@ -81,6 +83,33 @@ enum Work {
 }
 
 impl Worker {
+    /// One turn. Whether there may be another: not when no more work is taken, and what is left to do is to be
+    /// stopped.
+    async fn wake(&self, living: &mut Option<Living>) -> Result<bool, ActorProcessingErr> {
+        let unit = match living {
+            Some(living) => &mut living.unit,
+            None => &mut living.insert(self.slot.living(self.build()?)).unit,
+        };
+        match self.next_work().await {
+            Some(Work::Message(delivery)) => self.message_turn(unit.as_mut(), *delivery).await?,
+            Some(Work::Takt(due)) => self.takt_turn(unit.as_mut(), due).await?,
+            None => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Drops the actor value here, on a handler's thread and before ractor reports the end of this life: its
+    /// successor is built after that, and the supervisor waits for nobody's `Drop`. The deadline watches it too.
+    fn let_go(&self, living: &mut Option<Living>) {
+        if let Some(living) = living.take() {
+            let deadline = Deadline::new(self.plant.now(), self.hosted.spec.deadline);
+            self.slot.lock().phase = Phase::Running(deadline);
+            if let Err(text) = caught_now(|| drop(living)) {
+                tracing::error!(actor = %self.hosted.name, "while it was dropped: {text}");
+            }
+        }
+    }
+
     fn build(&self) -> Result<Box<dyn Unit>, ActorProcessingErr> {
         let unit = built(&self.hosted.factory, &self.hosted.next_context());
         let built = match unit {
@@ -164,7 +193,7 @@ impl Worker {
         let key = turn.key().to_owned();
         match ended {
             Ok(done) => {
-                let (emits, read) = turn.into_parts();
+                let (done, emits, read) = turn.finish(done);
                 let done = mailbox::Done {
                     outcome: done.outcome().to_owned(),
                     emits,
@@ -200,15 +229,12 @@ impl Worker {
         self.end_turn();
 
         let key = turn.key().to_owned();
-        if ended.is_ok() {
-            let (emits, _) = turn.into_parts();
-            if let Err(error) = self.append(emits).await {
+        if let Ok(done) = ended {
+            let (done, emits, _) = turn.finish(done);
+            ended = self.append(emits).await.map(|()| done).map_err(|error| {
                 let until = self.plant.now().after(STORE_REST);
-                ended = Err(TurnFailure::Fault(Fault::wait(
-                    until,
-                    crate::actor::chain(&error),
-                )));
-            }
+                TurnFailure::Fault(Fault::wait(until, crate::actor::chain(&error)))
+            });
         }
         let now = self.plant.now();
         let after = match ended {

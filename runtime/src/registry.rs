@@ -8,7 +8,7 @@ use schemars::Schema;
 use serde_json::Value;
 
 use crate::message::{About, Body, DecodeError, IntentDeclaration};
-use crate::{Actor, Message};
+use crate::{Actor, External, Message};
 
 /// How deep a schema is searched for its properties: more than any payload has, less than a loop of references.
 const SCHEMA_DEPTH: usize = 16;
@@ -36,7 +36,19 @@ enum Declaration {
     },
     External {
         intents: Vec<String>,
+        by: HandledBy,
     },
+}
+
+/// Who handles an actor's messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandledBy {
+    /// A Rust type.
+    Type,
+    /// A program that is run for each message.
+    Program,
+    /// Whoever takes them from outside: the pull side.
+    Pull,
 }
 
 /// Where a message of an intent goes.
@@ -107,9 +119,31 @@ impl Registry {
         name: MailboxName,
         intents: impl IntoIterator<Item = I>,
     ) -> Result<&mut Self, RegistryError> {
-        let intents: Vec<String> = intents.into_iter().map(Into::into).collect();
-        refuse_repeats(&name, intents.iter().map(String::as_str))?;
-        self.insert(name, Declaration::External { intents })
+        self.declare_external(&External::pulled(name, intents))
+    }
+
+    /// Declares an actor that is no Rust type. Declaring the same one again changes nothing.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Registry::external`].
+    pub fn declare_external(&mut self, external: &External) -> Result<&mut Self, RegistryError> {
+        let External { name, consumes, argv } = external;
+        let handled_by = match argv {
+            Some(_) => HandledBy::Program,
+            None => HandledBy::Pull,
+        };
+        let known = self.actors.get(name);
+        if matches!(known, Some(Declaration::External { intents, by }) if intents == consumes && *by == handled_by)
+        {
+            return Ok(self);
+        }
+        refuse_repeats(name, consumes.iter().map(String::as_str))?;
+        let declaration = Declaration::External {
+            intents: consumes.clone(),
+            by: handled_by,
+        };
+        self.insert(name.clone(), declaration)
     }
 
     fn insert(&mut self, name: MailboxName, declaration: Declaration) -> Result<&mut Self, RegistryError> {
@@ -130,13 +164,21 @@ impl Registry {
     pub fn intents(&self, actor: &MailboxName) -> Option<Vec<&str>> {
         Some(match self.actors.get(actor)? {
             Declaration::Typed { intents, .. } => intents.iter().map(|(intent, _)| intent.name()).collect(),
-            Declaration::External { intents } => intents.iter().map(String::as_str).collect(),
+            Declaration::External { intents, .. } => intents.iter().map(String::as_str).collect(),
         })
     }
 
     /// Whether an actor is a Rust type, rather than one that lives elsewhere.
     pub fn is_typed(&self, actor: &MailboxName) -> bool {
         matches!(self.actors.get(actor), Some(Declaration::Typed { .. }))
+    }
+
+    /// Who handles an actor's messages; `None` for an actor that is not declared.
+    pub fn handled_by(&self, actor: &MailboxName) -> Option<HandledBy> {
+        Some(match self.actors.get(actor)? {
+            Declaration::Typed { .. } => HandledBy::Type,
+            Declaration::External { by, .. } => *by,
+        })
     }
 
     /// The mailboxes that declared actors need. An actor that consumes nothing (it has only a takt) has none.
@@ -163,7 +205,7 @@ impl Registry {
             Declaration::Typed { intents, .. } => {
                 intents.iter().any(|(declared, _)| declared.answers_to(intent))
             }
-            Declaration::External { intents } => intents.iter().any(|declared| declared == intent),
+            Declaration::External { intents, .. } => intents.iter().any(|declared| declared == intent),
         };
         let actors: Vec<_> = self
             .actors
@@ -178,7 +220,8 @@ impl Registry {
         }
     }
 
-    /// What a raw message to an actor is about. Nothing is known of a message to an actor that lives elsewhere.
+    /// What a raw message to an actor is about. Of a message to an actor that is no Rust type only that is known
+    /// which the intent says of itself, where another actor declares it as a type.
     ///
     /// # Errors
     ///
@@ -206,11 +249,26 @@ impl Registry {
                         source,
                     })
             }
-            Declaration::External { intents } => match intents.iter().any(|name| name == message.intent()) {
-                true => Ok(About::default()),
-                false => Err(undeclared()),
-            },
+            Declaration::External { intents, .. } => {
+                match intents.iter().any(|name| name == message.intent()) {
+                    true => Ok(self.about_elsewhere(message)),
+                    false => Err(undeclared()),
+                }
+            }
         }
+    }
+
+    /// What a message is about, if a type of its intent is declared at all and can read it.
+    fn about_elsewhere(&self, message: &mailbox::Message) -> About {
+        let typed = self.actors.values().filter_map(|declaration| match declaration {
+            Declaration::Typed { intents, .. } => Some(intents),
+            Declaration::External { .. } => None,
+        });
+        typed
+            .flatten()
+            .find(|(intent, _)| intent.answers_to(message.intent()))
+            .and_then(|(intent, _)| intent.about(&Body::of(message)).ok())
+            .unwrap_or_default()
     }
 
     /// Takes a message from outside the program for an actor's mailbox.
@@ -490,6 +548,39 @@ mod tests {
             .accept(&name("notes"), raw("remember", r#","anything":1"#))
             .unwrap();
         assert_eq!((draft.to, draft.subject), (name("notes"), None));
+    }
+
+    #[test]
+    fn an_actor_without_a_type_is_told_what_a_declared_type_says_of_the_message() {
+        let mut registry = declared();
+        registry.external(name("desk"), ["test"]).unwrap();
+        let subject = |payload: &str| {
+            let draft = registry.accept(&name("desk"), raw("test", payload)).unwrap();
+            draft.subject.map(|subject| subject.as_str().to_owned())
+        };
+        assert_eq!(subject(r#","repo":"o/r""#).as_deref(), Some("o/r"));
+        assert_eq!(subject(r#","repo":7"#), None);
+    }
+
+    #[test]
+    fn who_handles_what_is_known() {
+        let mut registry = declared();
+        let script = External::program(name("script"), ["run"], ["true"]);
+        registry
+            .declare_external(&script)
+            .unwrap()
+            .declare_external(&script)
+            .unwrap();
+        let pulled = External::pulled(name("script"), ["run"]);
+        assert!(matches!(
+            registry.declare_external(&pulled),
+            Err(RegistryError::Taken { .. })
+        ));
+        let by = |actor: &str| registry.handled_by(&name(actor));
+        assert_eq!(by("tester"), Some(HandledBy::Type));
+        assert_eq!(by("notes"), Some(HandledBy::Pull));
+        assert_eq!(by("script"), Some(HandledBy::Program));
+        assert_eq!(by("nobody"), None);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::intensity::Exit;
 use crate::status::{ActorState, Supervised};
 use crate::takt::Takt;
 use crate::turn::{Deadline, Surroundings};
-use crate::unit::{ChildSpec, Factory};
+use crate::unit::{ChildSpec, Factory, Unit};
 
 /// A mutex whose holders leave what they guard whole at every step, so that a panic under it spoils nothing.
 #[derive(Debug, Default)]
@@ -157,7 +157,24 @@ pub(crate) struct Slot {
     pub(crate) cell: OnceLock<ActorCell>,
     /// Told once when the worker has been built, or could not be.
     pub(crate) started: Notify,
+    /// Whether there is no actor value of this life, or no more: its `Drop` has ended.
+    gone: watch::Sender<bool>,
     inner: Guarded<SlotInner>,
+}
+
+/// An actor value. The life that it is of is told when it is gone.
+pub(crate) struct Living {
+    // Fields are dropped in this order.
+    pub(crate) unit: Box<dyn Unit>,
+    _gone: Gone,
+}
+
+struct Gone(Arc<Slot>);
+
+impl Drop for Gone {
+    fn drop(&mut self) {
+        self.0.gone.send_replace(true);
+    }
 }
 
 pub(crate) struct SlotInner {
@@ -181,12 +198,32 @@ impl Slot {
         Arc::new(Self {
             cell: OnceLock::new(),
             started: Notify::new(),
+            gone: watch::Sender::new(true),
             inner: Guarded::new(inner),
         })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, SlotInner> {
         self.inner.lock()
+    }
+
+    /// The value that was built for this life.
+    pub(crate) fn living(self: &Arc<Self>, unit: Box<dyn Unit>) -> Living {
+        self.gone.send_replace(false);
+        Living {
+            unit,
+            _gone: Gone(Arc::clone(self)),
+        }
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        *self.gone.borrow()
+    }
+
+    /// Completes when the actor value of this life is gone.
+    pub(crate) async fn gone(&self) {
+        // The sender lives in `self`: the channel cannot close.
+        let _ = self.gone.subscribe().wait_for(|gone| *gone).await;
     }
 
     pub(crate) fn take_in_hand(&self) -> Option<InHand> {
@@ -214,6 +251,8 @@ pub(crate) struct UnitEntry {
     /// When it was told to end without more ado, and why.
     pub(crate) killed: Option<(Moment, TurnFailure)>,
     pub(crate) stopping: bool,
+    /// Since when a life is over whose actor value is not gone yet.
+    pub(crate) going_since: Option<Moment>,
     pub(crate) stalled_since: Option<Moment>,
     pub(crate) restart_at: Option<Moment>,
 }

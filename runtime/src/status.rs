@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use mailbox::{MailboxName, Moment};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::attention::Attention;
 
 /// What an actor is doing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ActorState {
     /// It is being built.
@@ -64,7 +64,7 @@ impl ActorState {
 }
 
 /// An actor's own tick.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaktStatus {
     /// How often it is due.
     pub every: Duration,
@@ -77,7 +77,7 @@ pub struct TaktStatus {
 }
 
 /// One declared actor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActorStatus {
     /// Its name.
     pub name: MailboxName,
@@ -101,7 +101,7 @@ pub struct ActorStatus {
 }
 
 /// Every declared actor, and what a person must look at.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Overview {
     /// The actors, by name.
     pub actors: Vec<ActorStatus>,

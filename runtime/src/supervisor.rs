@@ -38,6 +38,8 @@ pub(crate) enum Order {
     NotSpawned(Place, String),
     /// What an ended worker had in hand is given back.
     Settled(Option<Ended>),
+    /// The actor value of a life that is over is gone too.
+    Gone(Ended),
     Restart(Place),
     CooledOff(usize),
     Drain(Moment, oneshot::Sender<Drained>),
@@ -63,6 +65,7 @@ struct Life {
 /// How a worker's life ended; a clean stop has no `exit`.
 pub(crate) struct Ended {
     at: Place,
+    slot: Arc<Slot>,
     exit: Option<Exit>,
     succeeded: bool,
 }
@@ -143,6 +146,7 @@ impl Actor for Supervisor {
                     None => self.advance_drain(&myself, state),
                 }
             }
+            Order::Gone(ended) => self.ended(&myself, ended, state),
             Order::Restart(at) => self.restart(&myself, at, state),
             Order::CooledOff(actor) => self.cooled_off(&myself, actor, state),
             Order::Drain(until, reply) => self.drain(&myself, until, reply, state),
@@ -159,10 +163,17 @@ impl Actor for Supervisor {
         event: SupervisionEvent,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        if let SupervisionEvent::ActorFailed(who, _) | SupervisionEvent::ActorTerminated(who, _, _) = event {
-            self.worker_ended(&myself, &who, state);
-            self.plant.changed();
-        }
+        let who = match event {
+            SupervisionEvent::ActorFailed(who, _) => who,
+            SupervisionEvent::ActorTerminated(who, value, _) => {
+                // The actor value of a worker that was killed: its `Drop` must not hold up this thread.
+                self.handlers.spawn_blocking(move || drop(value));
+                who
+            }
+            _ => return Ok(()),
+        };
+        self.worker_ended(&myself, &who, state);
+        self.plant.changed();
         Ok(())
     }
 }
@@ -242,7 +253,12 @@ impl Supervisor {
         if at.unit == 0 {
             self.end_takt(at.actor, &failure);
         }
-        let ended = Ended { at, exit, succeeded };
+        let ended = Ended {
+            at,
+            slot,
+            exit,
+            succeeded,
+        };
         match in_hand {
             Some(in_hand) => self.give_back(myself, in_hand, &failure, Some(ended), state),
             None => self.ended(myself, ended, state),
@@ -321,11 +337,22 @@ impl Supervisor {
         if state.drain.is_some() {
             return self.advance_drain(myself, state);
         }
+        if !ended.slot.is_gone() {
+            return self.await_gone(myself, ended);
+        }
         let now = self.plant.now();
-        let Ended { at, exit, succeeded } = ended;
+        let Ended {
+            at,
+            exit,
+            succeeded,
+            slot: _,
+        } = ended;
         let decision = {
             let mut roster = self.roster.lock();
             let entry = &mut roster[at.actor];
+            let unit = &mut entry.units[at.unit];
+            unit.going_since = None;
+            unit.stalled_since = None;
             if entry.down_until.is_some() {
                 return;
             }
@@ -362,6 +389,17 @@ impl Supervisor {
         }
     }
 
+    /// There is one of an actor: nothing more is decided until the value of this life is gone.
+    fn await_gone(&self, myself: &ActorRef<Order>, ended: Ended) {
+        let at = ended.at;
+        self.roster.lock()[at.actor].units[at.unit].going_since = Some(self.plant.now());
+        let myself = myself.clone();
+        tokio::spawn(async move {
+            ended.slot.gone().await;
+            let _ = myself.cast(Order::Gone(ended));
+        });
+    }
+
     fn restart(&self, myself: &ActorRef<Order>, at: Place, state: &State) {
         {
             let mut roster = self.roster.lock();
@@ -388,7 +426,7 @@ impl Supervisor {
             entry.restarts += 1;
             entry.hosted.taking.send_replace(true);
             (0..entry.units.len())
-                .filter(|unit| entry.units[*unit].slot.is_none())
+                .filter(|unit| entry.units[*unit].slot.is_none() && entry.units[*unit].going_since.is_none())
                 .collect()
         };
         for unit in empty {
@@ -402,6 +440,14 @@ impl Supervisor {
         let mut given_up = Vec::new();
         for entry in self.roster.lock().iter_mut() {
             for unit in &mut entry.units {
+                if unit.stalled_since.is_none()
+                    && unit
+                        .going_since
+                        .is_some_and(|since| now >= since.after(KILL_WAIT))
+                {
+                    tracing::error!(actor = %entry.hosted.name, "has ended and does not go");
+                    unit.stalled_since = Some(now);
+                }
                 let Some(slot) = &unit.slot else { continue };
                 match (&unit.killed, slot.cell.get()) {
                     (None, Some(cell)) => {

@@ -1,21 +1,25 @@
 //! A turn: one run of a handler on one message or takt, and every effect that it can have.
 
+mod deadline;
+mod sending;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use child::{Command, Finished};
 use chrono::{DateTime, SecondsFormat, Utc};
-use mailbox::{Clock, Digest, Draft, Envelope, MailboxName, MessageError, Moment, MsgId};
+use mailbox::{Clock, Digest, Envelope, MailboxName, Moment};
 use tokio::sync::watch;
 
+use crate::HomePath;
 use crate::attention::Attention;
 use crate::effects::{EffectError, Effects};
 use crate::files::{Entry, KeyedLine};
-use crate::message::{About, Consumes};
-use crate::registry::{Registry, Routed};
+use crate::registry::Registry;
 use crate::status::Overview;
-use crate::{Actor, Fault, HomePath, Intent};
+
+pub(crate) use deadline::Deadline;
+use sending::Outbox;
+pub use sending::{SendError, Stamp};
 
 /// The longest key that is spelled out in the ids of what a turn sends; a longer one is replaced by its digest.
 /// An id has at most 256 bytes, and `/` and a number follow.
@@ -33,42 +37,6 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.evaluate_at.unwrap_or_else(|| self.clock.now().into())
-    }
-}
-
-/// Until when a turn may run. Progress moves it; whoever watches the turn reads it.
-#[derive(Debug)]
-pub(crate) struct Deadline {
-    at: AtomicU64,
-    each: Duration,
-}
-
-impl Deadline {
-    pub(crate) fn new(now: Moment, each: Duration) -> Arc<Self> {
-        Arc::new(Self {
-            at: AtomicU64::new(now.after(each).as_millis()),
-            each,
-        })
-    }
-
-    pub(crate) fn at(&self) -> Moment {
-        Moment::from_millis(self.at.load(Ordering::Relaxed))
-    }
-
-    pub(crate) fn each(&self) -> Duration {
-        self.each
-    }
-
-    fn move_on(&self, now: Moment) {
-        self.at
-            .fetch_max(now.after(self.each).as_millis(), Ordering::Relaxed);
-    }
-
-    /// Completes when the deadline has come and was not moved meanwhile.
-    pub(crate) async fn missed(&self, clock: &dyn Clock) {
-        while clock.now() < self.at() {
-            clock.sleep_until(self.at()).await;
-        }
     }
 }
 
@@ -90,21 +58,8 @@ pub struct Turn {
     surroundings: Surroundings,
     effects: Box<dyn Effects>,
     deadline: Arc<Deadline>,
-    outbox: Vec<Draft>,
-    /// Messages numbered so far; one that goes to several mailboxes is one.
-    numbered: u32,
+    outbox: Outbox,
     read: Option<Digest>,
-}
-
-/// The header of a message whose id and time its sender chooses itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stamp {
-    /// The message's id; a mailbox takes it once.
-    pub msg_id: MsgId,
-    /// The message's time.
-    pub ts: DateTime<Utc>,
-    /// Who says it.
-    pub from: String,
 }
 
 impl Turn {
@@ -130,8 +85,7 @@ impl Turn {
             surroundings,
             effects,
             deadline,
-            outbox: Vec::new(),
-            numbered: 0,
+            outbox: Outbox::default(),
             read: None,
         }
     }
@@ -181,136 +135,6 @@ impl Turn {
     /// What a person must look at, as last derived.
     pub fn attention(&self) -> Vec<Attention> {
         self.surroundings.overview.borrow().attention.clone()
-    }
-
-    /// Sends a message to every actor that declares the intent, when the turn is done; to the dead-letter mailbox
-    /// where none does. Its id is the turn's key and a number. Returns the mailboxes.
-    ///
-    /// # Errors
-    ///
-    /// When the payload is no JSON object or the message is larger than 768 KiB.
-    pub fn send<I: Intent>(&mut self, intent: I) -> Result<Vec<MailboxName>, SendError> {
-        let stamp = self.next_stamp();
-        self.send_as(stamp, intent)
-    }
-
-    /// Sends a message to one actor, whose messages include the intent; to the dead-letter mailbox where the actor
-    /// is not declared. What the receiver does not declare does not compile:
-    ///
-    /// ```compile_fail,E0277
-    /// # use runtime::{Actor, Done, Fault, Intent, Turn, message};
-    /// # use schemars::JsonSchema;
-    /// # use serde::{Deserialize, Serialize};
-    /// #[derive(Serialize, Deserialize, JsonSchema)]
-    /// struct Greet {}
-    /// impl Intent for Greet {
-    ///     const NAME: &'static str = "greet";
-    /// }
-    /// #[derive(Serialize, Deserialize, JsonSchema)]
-    /// struct Sing {}
-    /// impl Intent for Sing {
-    ///     const NAME: &'static str = "sing";
-    /// }
-    /// message! { pub enum GreeterMessage { Greet(Greet) } }
-    /// struct Greeter;
-    /// impl Actor for Greeter {
-    ///     const NAME: &'static str = "greeter";
-    ///     type Message = GreeterMessage;
-    ///     async fn handle(&mut self, _: GreeterMessage, turn: &mut Turn) -> Result<Done, Fault> {
-    ///         turn.tell::<Greeter, _>(Sing {})?; // a greeter does not sing
-    ///         Ok(Done::new("sung"))
-    ///     }
-    /// }
-    /// ```
-    ///
-    /// With `Greet {}` in that place it does:
-    ///
-    /// ```
-    /// # use runtime::{Actor, Done, Fault, Intent, Turn, message};
-    /// # use schemars::JsonSchema;
-    /// # use serde::{Deserialize, Serialize};
-    /// # #[derive(Serialize, Deserialize, JsonSchema)]
-    /// # struct Greet {}
-    /// # impl Intent for Greet {
-    /// #     const NAME: &'static str = "greet";
-    /// # }
-    /// # message! { pub enum GreeterMessage { Greet(Greet) } }
-    /// # struct Greeter;
-    /// # impl Actor for Greeter {
-    /// #     const NAME: &'static str = "greeter";
-    /// #     type Message = GreeterMessage;
-    /// #     async fn handle(&mut self, _: GreeterMessage, turn: &mut Turn) -> Result<Done, Fault> {
-    /// turn.tell::<Greeter, _>(Greet {})?;
-    /// #         Ok(Done::new("told"))
-    /// #     }
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As for [`Turn::send`].
-    pub fn tell<A, I>(&mut self, intent: I) -> Result<MailboxName, SendError>
-    where
-        A: Actor<Message: Consumes<I>>,
-        I: Intent,
-    {
-        let stamp = self.next_stamp();
-        let declared = self
-            .surroundings
-            .registry
-            .actors()
-            .find(|name| name.as_str() == A::NAME)
-            .cloned();
-        let to = declared.unwrap_or_else(MailboxName::dead_letter);
-        self.post(vec![to.clone()], &stamp, &intent)?;
-        Ok(to)
-    }
-
-    /// Sends as [`Turn::send`] does, with an id, a time and a sender of one's own: for a dispatcher, whose repeats
-    /// are to be recognised.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Turn::send`].
-    pub fn send_as<I: Intent>(&mut self, stamp: Stamp, intent: I) -> Result<Vec<MailboxName>, SendError> {
-        let routed = self.surroundings.registry.route(I::NAME);
-        if routed == Routed::Nobody {
-            tracing::warn!(actor = %self.actor, intent = I::NAME, "nobody declares the intent: a dead letter");
-        }
-        let to = routed.mailboxes();
-        self.post(to.clone(), &stamp, &intent)?;
-        Ok(to)
-    }
-
-    fn next_stamp(&mut self) -> Stamp {
-        self.numbered += 1;
-        let id = format!("{}/{}", self.key, self.numbered);
-        let msg_id = id
-            .parse()
-            .expect("a key is shorter than an id, and its parts hold no control character");
-        Stamp {
-            msg_id,
-            ts: self.now(),
-            from: self.actor.to_string(),
-        }
-    }
-
-    fn post<I: Intent>(&mut self, to: Vec<MailboxName>, stamp: &Stamp, intent: &I) -> Result<(), SendError> {
-        let message = mailbox::Message::build(stamp.ts, &stamp.from, I::NAME, &stamp.msg_id, intent)
-            .map_err(|source| SendError {
-                intent: I::NAME,
-                source,
-            })?;
-        let About { subject, evidence } = About::of(intent);
-        let cause = self.envelope().map(|envelope| envelope.message.msg_id().clone());
-        self.outbox.extend(to.into_iter().map(|to| Draft {
-            to,
-            message: message.clone(),
-            subject: subject.clone(),
-            evidence,
-            cause: cause.clone(),
-        }));
-        Ok(())
     }
 
     /// Reads a file; `None` where there is none.
@@ -422,224 +246,7 @@ impl Turn {
         folded.extend_from_slice(Digest::of(bytes).as_bytes());
         self.read = Some(Digest::of(&folded));
     }
-
-    /// What the turn sends, and the digest of what it read.
-    pub(crate) fn into_parts(self) -> (Vec<Draft>, Option<Digest>) {
-        (self.outbox, self.read)
-    }
-}
-
-/// Why a message could not be written.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot write a message of intent {intent:?}")]
-pub struct SendError {
-    intent: &'static str,
-    source: MessageError,
-}
-
-impl From<SendError> for Fault {
-    /// The same message would be refused again.
-    fn from(error: SendError) -> Self {
-        match error.source {
-            MessageError::TooLarge { .. } => Self::reject(crate::actor::chain(&error)),
-            _ => Self::crash(error),
-        }
-    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use mailbox::ManualClock;
-    use schemars::JsonSchema;
-    use serde::{Deserialize, Serialize};
-
-    use super::*;
-    use crate::effects::{Real, Recording};
-    use crate::{Recorded, message};
-
-    #[derive(Serialize, Deserialize, JsonSchema)]
-    struct Note {
-        text: String,
-    }
-    impl Intent for Note {
-        const NAME: &'static str = "note";
-    }
-    message! {
-        #[expect(dead_code, reason = "the keeper is declared, and handles nothing")]
-        enum NoteMessage { Note(Note) }
-    }
-    struct Keeper;
-    impl Actor for Keeper {
-        const NAME: &'static str = "keeper";
-        type Message = NoteMessage;
-        async fn handle(&mut self, _: NoteMessage, _: &mut Turn) -> Result<crate::Done, Fault> {
-            Ok(crate::Done::new("kept"))
-        }
-    }
-
-    const DUE: &str = "2026-05-14T17:45:00Z";
-
-    fn surroundings(declare: impl FnOnce(&mut Registry)) -> Surroundings {
-        let mut registry = Registry::new();
-        declare(&mut registry);
-        Surroundings {
-            registry: Arc::new(registry),
-            clock: Arc::new(ManualClock::at(Moment::from_millis(1_000))),
-            evaluate_at: Some("2020-01-01T00:00:00Z".parse().unwrap()),
-            overview: watch::Sender::new(Arc::default()).subscribe(),
-        }
-    }
-
-    fn takt(surroundings: Surroundings, effects: Box<dyn Effects>) -> Turn {
-        let deadline = Deadline::new(surroundings.clock.now(), Duration::from_secs(1));
-        let due = DUE.parse().unwrap();
-        Turn::new(
-            "clerk".parse().unwrap(),
-            Occasion::Takt { due },
-            surroundings,
-            effects,
-            deadline,
-        )
-    }
-
-    fn note(text: &str) -> Note {
-        Note { text: text.into() }
-    }
-
-    #[test]
-    fn what_is_sent_waits_in_the_turn_under_the_turns_key() {
-        let declared = surroundings(|registry| {
-            registry.declare::<Keeper>().unwrap();
-            registry.external("audit".parse().unwrap(), ["note"]).unwrap();
-        });
-        let mut turn = takt(declared, Box::new(Real::on("/nowhere")));
-        assert_eq!(turn.key(), "clerk/2026-05-14T17:45:00Z");
-        assert_eq!(turn.send(note("a")).unwrap().len(), 2);
-        assert_eq!(turn.tell::<Keeper, _>(note("b")).unwrap().as_str(), "keeper");
-        let sent: Vec<_> = turn
-            .into_parts()
-            .0
-            .into_iter()
-            .map(|d| format!("{} {}", d.to, d.message.line()))
-            .collect();
-        let line = |n, text| {
-            format!(
-                r#"{{"ts":"2020-01-01T00:00:00Z","from":"clerk","intent":"note","msg_id":"clerk/{DUE}/{n}","text":"{text}"}}"#
-            )
-        };
-        let expected = [
-            format!("audit {}", line(1, "a")),
-            format!("keeper {}", line(1, "a")),
-            format!("keeper {}", line(2, "b")),
-        ];
-        assert_eq!(sent, expected);
-    }
-
-    #[test]
-    fn an_intent_that_nobody_declares_is_a_dead_letter() {
-        let mut turn = takt(surroundings(|_| ()), Box::new(Real::on("/nowhere")));
-        assert_eq!(turn.send(note("a")).unwrap(), [MailboxName::dead_letter()]);
-        assert_eq!(
-            turn.tell::<Keeper, _>(note("a")).unwrap(),
-            MailboxName::dead_letter()
-        );
-    }
-
-    #[test]
-    fn a_message_over_the_limit_is_refused_by_its_sender() {
-        let mut turn = takt(surroundings(|_| ()), Box::new(Real::on("/nowhere")));
-        let error = turn.send(note(&"x".repeat(1 << 20))).unwrap_err();
-        assert!(matches!(Fault::from(error), Fault::Reject(_)));
-    }
-
-    #[test]
-    fn a_key_too_long_for_an_id_becomes_its_digest() {
-        let id = "x".repeat(256);
-        let line = format!(r#"{{"ts":"{DUE}","from":"t","intent":"note","msg_id":"{id}","text":""}}"#);
-        let envelope = Envelope {
-            mailbox: "clerk".parse().unwrap(),
-            seq: mailbox::Seq::FIRST,
-            message: mailbox::Message::parse(line.as_bytes()).unwrap(),
-            subject: None,
-            evidence: None,
-            cause: None,
-            appended_at: Moment::EPOCH,
-            attempts: 1,
-            state: mailbox::EnvelopeState::Unread { not_before: None },
-        };
-        let surroundings = surroundings(|_| ());
-        let deadline = Deadline::new(Moment::EPOCH, Duration::from_secs(1));
-        let occasion = Occasion::Message { envelope, attempt: 1 };
-        let effects = Box::new(Real::on("/nowhere"));
-        let mut turn = Turn::new(
-            "clerk".parse().unwrap(),
-            occasion,
-            surroundings,
-            effects,
-            deadline,
-        );
-        assert_eq!(turn.key(), format!("clerk/{}", Digest::of(id.as_bytes())));
-        turn.send(note("fits")).unwrap();
-        assert_eq!(turn.into_parts().0[0].cause.as_ref().unwrap().as_str(), id);
-    }
-
-    async fn digest_of_reading(home: &Path) -> Option<Digest> {
-        let mut turn = takt(surroundings(|_| ()), Box::new(Real::on(home)));
-        turn.read_file(&"a".parse().unwrap()).await.unwrap();
-        turn.list_dir(&HomePath::home()).await.unwrap();
-        turn.into_parts().1
-    }
-
-    #[tokio::test]
-    async fn the_digest_says_whether_the_world_moved() {
-        let home = tempfile::tempdir().unwrap();
-        let empty = digest_of_reading(home.path()).await;
-        assert!(empty.is_some());
-        assert_eq!(digest_of_reading(home.path()).await, empty);
-        std::fs::write(home.path().join("a"), "x").unwrap();
-        assert_ne!(digest_of_reading(home.path()).await, empty);
-        let nothing = takt(surroundings(|_| ()), Box::new(Real::on(home.path())))
-            .into_parts()
-            .1;
-        assert_eq!(nothing, None);
-    }
-
-    #[tokio::test]
-    async fn recorded_effects_change_nothing_and_read_as_if_they_had() {
-        let home = tempfile::tempdir().unwrap();
-        let recording = Recording::over(home.path());
-        let mut turn = takt(surroundings(|_| ()), Box::new(recording.clone()));
-        let path: HomePath = "brief.md".parse().unwrap();
-        turn.write_file(&path, "brief").await.unwrap();
-        assert_eq!(turn.read_file(&path).await.unwrap().unwrap(), b"brief");
-        assert!(turn.append_line(&"log".parse().unwrap(), "k", "k").await.unwrap());
-        let command = Command::new(["touch", home.path().join("touched").to_str().unwrap()]).unwrap();
-        assert!(turn.run(command).await.unwrap().succeeded());
-        assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
-        let kinds: Vec<_> = recording
-            .take()
-            .into_iter()
-            .map(|effect| match effect {
-                Recorded::WriteFile { path, .. } => format!("write {path}"),
-                Recorded::AppendLines { path, .. } => format!("append {path}"),
-                Recorded::Run { command } => format!("run {}", command.program()),
-            })
-            .collect();
-        assert_eq!(kinds, ["write brief.md", "append log", "run touch"]);
-    }
-
-    #[test]
-    fn progress_moves_the_deadline() {
-        let clock = Arc::new(ManualClock::at(Moment::EPOCH));
-        let surroundings = Surroundings {
-            clock: Arc::clone(&clock) as Arc<dyn Clock>,
-            ..surroundings(|_| ())
-        };
-        let turn = takt(surroundings, Box::new(Real::on("/nowhere")));
-        clock.advance(Duration::from_millis(900));
-        turn.progress();
-        assert_eq!(turn.deadline.at(), Moment::from_millis(1_900));
-    }
-}
+mod tests;

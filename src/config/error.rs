@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::actors::ActorFileError;
+
 /// Why a configuration was refused. Each names the file, and the line where there is one.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -81,4 +83,7 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The declaration of an actor.
+    #[error(transparent)]
+    Actor(#[from] Box<ActorFileError>),
 }

@@ -1,6 +1,7 @@
 //! `<home>/config.toml`: every key optional, an unknown one an error, each value with its source
 //! (contract, section 1). `examples/config.toml` holds every key with its default.
 
+mod actors;
 mod error;
 mod reader;
 mod value;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use pulls::{Login, RepoName};
 
+pub use actors::{ActorFile, ActorFileError};
 pub use error::ConfigError;
 pub use reader::{Entry, Source};
 pub use value::Backend;
@@ -38,6 +40,8 @@ pub struct Config {
     pub mailbox: Mailbox,
     /// The repositories that have gates.
     pub gated: BTreeSet<RepoName>,
+    /// The actors that are no Rust types, each from a file of its own.
+    pub declared: Vec<ActorFile>,
     /// Every value with its source, in the order of this structure.
     pub entries: Vec<Entry>,
 }
@@ -81,6 +85,10 @@ pub struct Mailbox {
     pub backend: Backend,
     /// How long an unchanged message is not handled again.
     pub unchanged_for: Span,
+    /// More unread messages in one mailbox than this are attention.
+    pub soft_watermark: u32,
+    /// At this many unread messages in one mailbox the dispatcher sends it nothing more.
+    pub hard_watermark: u32,
 }
 
 /// Keys that are read and checked, and that nothing goes by in this version.
@@ -100,8 +108,11 @@ const SHORTEST: Span = Span::seconds(1);
 /// No wait above this: it is longer than anyone would want it, and what is longer is a slip.
 const LONGEST: Span = Span::days(3_650);
 
+/// No watermark above this: so many unread messages are gigabytes, and what is more is a slip.
+const MOST_UNREAD: u32 = 10_000_000;
+
 impl Config {
-    /// Reads `<home>/config.toml`; where there is none, every value is the default.
+    /// Reads `<home>/config.toml`; where there is none, every value is the default. Reads the declared actors too.
     pub fn load(home: &Path) -> Result<Self, ConfigError> {
         let file = home.join(FILE);
         let text = match read_bounded(&file) {
@@ -111,7 +122,9 @@ impl Config {
             }
             Err(error) => return Err(error),
         };
-        Self::parse(&file, &text)
+        let mut config = Self::parse(&file, &text)?;
+        config.declared = actors::load(home, &config.actors).map_err(Box::new)?;
+        Ok(config)
     }
 
     /// The keys of the file that nothing goes by in this version, each with its place.
@@ -135,6 +148,7 @@ impl Config {
             actors: Actors::read(&mut reader, &mut root)?,
             mailbox: Mailbox::read(&mut reader, &mut root)?,
             gated: read_gates(&mut reader, &mut root)?,
+            declared: Vec::new(),
             entries: Vec::new(),
         };
         check_drip(&mut reader, &mut root)?;
@@ -208,6 +222,8 @@ impl Mailbox {
                 Span::hours(24),
                 Span::seconds(0)..=LONGEST,
             )?,
+            soft_watermark: reader.bounded(&mut section, "soft_watermark", 10_000, 1..=MOST_UNREAD)?,
+            hard_watermark: reader.bounded(&mut section, "hard_watermark", 100_000, 1..=MOST_UNREAD)?,
         };
         reader.leave(section);
         Ok(read)

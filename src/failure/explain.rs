@@ -5,7 +5,7 @@ use mailbox::{MailboxError, MessageError, OpenError, Refusal};
 use runtime::{Refused, RegistryError, StartError};
 
 use super::{Exit, Failure};
-use crate::config::ConfigError;
+use crate::config::{ActorFileError, ConfigError};
 use crate::home::HomeError;
 
 impl From<ConfigError> for Failure {
@@ -21,8 +21,40 @@ impl From<ConfigError> for Failure {
             ConfigError::Type { .. } | ConfigError::Value { .. } => {
                 "Mend the value, or remove the line for the default.".to_owned()
             }
+            ConfigError::Actor(error) => of_actor_file(error),
         };
         Self::of(Exit::Usage, error).mend(mend)
+    }
+}
+
+/// What to do about an actor's file.
+fn of_actor_file(error: &ActorFileError) -> String {
+    match error {
+        ActorFileError::Content(ConfigError::UnknownKey { nearest, .. }) => {
+            format!("The nearest known key is `{nearest}`.")
+        }
+        ActorFileError::Content(ConfigError::Unreadable { .. }) => {
+            "Make it readable for you, or move it out of the folder.".to_owned()
+        }
+        ActorFileError::Content(_) => {
+            "Mend it as in examples/actors/notes.toml, or move it out of the folder.".to_owned()
+        }
+        ActorFileError::Folder { .. } => "Make it a folder that you may read, or remove it.".to_owned(),
+        ActorFileError::TooMany { .. } => "Let one actor consume several intents.".to_owned(),
+        ActorFileError::Name { .. } => {
+            "Name it like notes.toml: small letters, digits, `-` and `_`, a letter first.".to_owned()
+        }
+        ActorFileError::Taken { name, .. } => {
+            format!(
+                "Give the file another name, or take the built-in out with `[actors] disable = [\"{name}\"]`."
+            )
+        }
+    }
+}
+
+impl From<ActorFileError> for Failure {
+    fn from(error: ActorFileError) -> Self {
+        ConfigError::from(Box::new(error)).into()
     }
 }
 

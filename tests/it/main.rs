@@ -9,6 +9,7 @@ mod architecture;
 mod bad_input;
 mod dispatch;
 mod documents;
+mod external;
 mod hosting;
 mod kills;
 mod pull_side;

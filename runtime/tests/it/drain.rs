@@ -6,17 +6,12 @@ use std::time::Duration;
 
 use mailbox::EnvelopeState;
 
-use runtime::{ChildSpec, Drained};
+use runtime::Drained;
 
-use crate::support::{Bench, Deed, Helper, SECOND, Third, Worker, name};
-
-/// A deadline that does not come however fast a test moves the clock.
-fn endless() -> ChildSpec {
-    ChildSpec::default().deadline(Duration::from_secs(1 << 32))
-}
+use crate::support::{Bench, Deed, Helper, SECOND, Third, Worker, endless, name};
 
 /// Begins a drain without waiting for its end: from its first poll on nobody takes anything.
-async fn begin(drain: &mut Pin<Box<impl Future<Output = Drained>>>) {
+pub async fn begin(drain: &mut Pin<Box<impl Future<Output = Drained>>>) {
     std::future::poll_fn(|context| Poll::Ready(drain.as_mut().poll(context).is_pending())).await;
 }
 

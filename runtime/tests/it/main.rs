@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails here has failed")]
 
 mod drain;
+mod external;
+mod field;
 mod routing;
 mod supervision;
 mod support;

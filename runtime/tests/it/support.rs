@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use mailbox::{
     Clock, Envelope, EnvelopeState, Filter, MailboxName, MailboxStatus, Mailboxes, ManualClock, Message,
     Moment,
 };
-use runtime::{Actor, Context, Done, Fault, Host, HostBuilder, Intent, Overview, Running, Turn, message};
+use runtime::{
+    Actor, ChildSpec, Context, Done, Fault, Host, HostBuilder, Intent, Overview, Running, Turn, message,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
@@ -43,6 +45,8 @@ pub enum Deed {
     PanicOnce,
     /// Waits for the gate without blocking its thread.
     Await,
+    /// Panics one time in a hundred, fails one in ten, and succeeds the other times: another throw each delivery.
+    Dice(u64),
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -188,6 +192,17 @@ impl Script {
                 }
                 Ok(Done::new("got there"))
             }
+            Deed::Dice(seed) => {
+                let mut dice = fastrand::Rng::with_seed(seed ^ (u64::from(turn.attempt()) << 32));
+                if dice.u8(0..100) == 0 {
+                    panic!("as thrown");
+                }
+                if dice.u8(0..10) == 0 {
+                    return Err(Fault::retry("as thrown"));
+                }
+                self.note(format!("done {}", turn.key()));
+                Ok(Done::new("worked"))
+            }
             Deed::Report(then) => {
                 turn.send(Report {
                     about: turn.key().to_owned(),
@@ -250,6 +265,11 @@ impl Actor for Clerk {
     }
 }
 
+/// A deadline that does not come however fast a test moves the clock.
+pub fn endless() -> ChildSpec {
+    ChildSpec::default().deadline(Duration::from_secs(1 << 32))
+}
+
 /// The mailboxes that a test runs over.
 #[derive(Clone, Copy, Debug)]
 pub enum Over {
@@ -265,12 +285,27 @@ pub struct Bench {
     pub script: Arc<Script>,
 }
 
+/// Handlers panic here because they are told to, on threads of their own: nobody needs to read that. A test that
+/// panics still says so.
+fn quiet_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let say = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if std::thread::current().name() != Some("handler") {
+                say(info);
+            }
+        }));
+    });
+}
+
 pub fn name(text: &str) -> MailboxName {
     text.parse().unwrap()
 }
 
 impl Bench {
     pub fn over(store: Over) -> Self {
+        quiet_panics();
         let home = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Moment::from_millis(1_800_000_000_000)));
         let ticking = Arc::clone(&clock) as Arc<dyn Clock>;
@@ -308,17 +343,35 @@ impl Bench {
     }
 
     pub async fn tell(&self, actor: &str, work: &str, deed: Deed) {
-        let work = Work {
-            name: work.to_owned(),
-            deed,
+        self.tell_all(actor, vec![(work.to_owned(), deed)]).await;
+    }
+
+    /// Sends all of them, in groups.
+    pub async fn tell_all(&self, actor: &str, works: Vec<(String, Deed)>) {
+        let draft = |(name_of_work, deed): &(String, Deed)| {
+            let work = Work {
+                name: name_of_work.clone(),
+                deed: deed.clone(),
+            };
+            let (ts, id) = (self.clock.now().into(), work.name.parse().unwrap());
+            let message = Message::build(ts, "test", Work::NAME, &id, &work).unwrap();
+            mailbox::Draft::new(name(actor), message)
         };
-        let id = work.name.parse().unwrap();
+        for group in works.chunks(100) {
+            let drafts = group.iter().map(draft).collect();
+            self.mailboxes.append(drafts).await.unwrap();
+        }
+    }
+
+    /// Sends a report that is called `about`.
+    pub async fn report(&self, actor: &str, about: &str) {
+        let report = Report {
+            about: about.to_owned(),
+        };
         let ts = self.clock.now().into();
-        let message = Message::build(ts, "test", Work::NAME, &id, &work).unwrap();
-        self.mailboxes
-            .append(vec![mailbox::Draft::new(name(actor), message)])
-            .await
-            .unwrap();
+        let message = Message::build(ts, "test", Report::NAME, &about.parse().unwrap(), &report).unwrap();
+        let draft = mailbox::Draft::new(name(actor), message);
+        self.mailboxes.append(vec![draft]).await.unwrap();
     }
 
     pub async fn envelopes(&self, actor: &str) -> Vec<Envelope> {
@@ -329,12 +382,12 @@ impl Bench {
     }
 
     pub async fn envelope(&self, actor: &str, id: &str) -> Envelope {
-        let found = self
-            .envelopes(actor)
-            .await
+        let filter = Filter::id(id.parse().unwrap());
+        let found = self.mailboxes.envelopes(&name(actor), filter).await.unwrap();
+        found
             .into_iter()
-            .find(|one| one.message.msg_id().as_str() == id);
-        found.unwrap_or_else(|| panic!("{actor} has no {id}"))
+            .next()
+            .unwrap_or_else(|| panic!("{actor} has no {id}"))
     }
 
     pub async fn outcome(&self, actor: &str, id: &str) -> String {
