@@ -2,15 +2,16 @@
 //!
 //! `jobs [--quick] [SCENARIO...]` measures `append` and `consume` and prints figures as JSON lines.
 //!
-//! apalis sets `synchronous=OFF` where it sets up its tables; here it is set to `FULL` again, so that every
-//! transaction is synced. It promises less than the mailbox even so: a task's attempt is written with its
+//! apalis sets `synchronous=OFF` on the connections that set up its tables; the ones that are measured have
+//! `FULL`, so that every transaction is synced. It promises less than the mailbox even so: a task's attempt is written with its
 //! result, after the handler, and the result some time later, with those of other tasks.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use apalis::prelude::*;
-use apalis_sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteStorage};
+use apalis_sqlite::{SqliteConnectOptions, SqlitePool, SqliteStorage};
+use sqlx::sqlite::SqliteSynchronous;
 use futures_util::stream;
 use rig::plain::PlainFile;
 use rig::{Asked, Item, Rounds, Size, disk};
@@ -41,31 +42,20 @@ fn main() {
     }
 }
 
-/// A queue on the disk whose every transaction is synced.
+/// A queue on the disk whose every transaction is synced: what the set-up does to its connections ends with them.
 async fn open(dir: &Path) -> SqliteStorage<String> {
     let options = SqliteConnectOptions::new()
         .filename(dir.join("apalis.sqlite"))
-        .create_if_missing(true);
-    let pool = SqlitePoolOptions::new()
-        .connect_with(options)
-        .await
-        .expect("it opens");
+        .create_if_missing(true)
+        .synchronous(SqliteSynchronous::Full);
+    let pool = SqlitePool::connect_with(options.clone()).await.expect("it opens");
     SqliteStorage::setup(&pool).await.expect("its tables are made");
-    // What the set-up did holds for the one connection that there is so far.
-    set_synced(&pool).await;
+    pool.close().await;
+    let pool = SqlitePool::connect_with(options).await.expect("it opens");
+    let answer = |pragma: &'static str| sqlx::query_scalar(pragma).fetch_one(&pool);
+    let synchronous: i64 = answer("PRAGMA synchronous").await.expect("it answers");
+    assert_eq!(synchronous, 2, "every transaction is synced");
     SqliteStorage::new(&pool)
-}
-
-async fn set_synced(pool: &SqlitePool) {
-    sqlx::query("PRAGMA synchronous = FULL")
-        .execute(pool)
-        .await
-        .expect("a pragma is taken");
-    let synced: i64 = sqlx::query_scalar("PRAGMA synchronous")
-        .fetch_one(pool)
-        .await
-        .expect("it answers");
-    assert_eq!(synced, 2, "every transaction is synced");
 }
 
 async fn push(storage: &mut SqliteStorage<String>, items: Vec<Item>) {

@@ -1,6 +1,6 @@
 //! The peers. Each keeps messages in order under unique ids, and syncs every group to the disk:
 //!
-//! - SQLite syncs its log once a transaction with `synchronous=FULL`, by `fdatasync`;
+//! - SQLite syncs its log once a transaction with `synchronous=FULL`, by `fsync` in its bundled build;
 //! - redb syncs once a transaction with its default, immediate durability;
 //! - fjall writes its journal and syncs it where a batch asks for `SyncData`, by `fdatasync`.
 //!
