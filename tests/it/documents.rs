@@ -86,8 +86,8 @@ fn ci_is_a_script_that_the_shell_understands() {
 }
 
 #[test]
-fn every_test_that_the_guarantees_name_is_there() {
-    let guarantees = document("docs/guarantees.md");
+fn every_test_that_the_documents_name_is_there() {
+    let guarantees = document("docs/guarantees.md") + &document("docs/field-notes.md");
     // A test's name has an underscore, and no file ending or section in it.
     let named = guarantees
         .split('`')

@@ -6,6 +6,7 @@
 )]
 
 mod architecture;
+mod attention;
 mod bad_input;
 mod dispatch;
 mod documents;

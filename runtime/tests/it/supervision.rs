@@ -467,3 +467,27 @@ async fn with_a_wip_of_two_two_messages_are_in_hand() {
     assert_eq!(bench.outcome("worker", "c").await, "worked");
     running.drain(SECOND).await;
 }
+
+#[tokio::test]
+async fn with_a_wip_of_two_one_subject_is_in_hand_once() {
+    let bench = Bench::new();
+    let spec = ChildSpec::default().wip(2);
+    let host = bench.host().child(spec, Worker::build(&bench.script));
+    let running = host.start().await.unwrap();
+    bench.tell_about("worker", "a 1", "a", Deed::Await).await;
+    bench.until_noted("worker a 1", 1).await;
+    bench.tell_about("worker", "a 2", "a", Deed::Succeed).await;
+    bench.tell_about("worker", "a 3", "a", Deed::Succeed).await;
+    bench.tell_about("worker", "b 1", "b", Deed::Succeed).await;
+    bench.until_noted("worker b 1", 1).await;
+    assert_eq!(bench.script.count("worker a 3"), 0, "its subject is in hand");
+    bench.script.gate.open();
+    running.until_quiet().await.unwrap();
+    let outcomes = [
+        bench.outcome("worker", "a 1").await,
+        bench.outcome("worker", "a 2").await,
+        bench.outcome("worker", "a 3").await,
+    ];
+    assert_eq!(outcomes, ["let through", "superseded", "worked"]);
+    running.drain(SECOND).await;
+}

@@ -346,19 +346,30 @@ impl Bench {
         self.tell_all(actor, vec![(work.to_owned(), deed)]).await;
     }
 
+    /// Sends one that says what it is about.
+    pub async fn tell_about(&self, actor: &str, work: &str, subject: &str, deed: Deed) {
+        let mut draft = self.draft(actor, work, deed);
+        draft.subject = Some(subject.parse().unwrap());
+        self.mailboxes.append(vec![draft]).await.unwrap();
+    }
+
+    fn draft(&self, actor: &str, work: &str, deed: Deed) -> mailbox::Draft {
+        let work = Work {
+            name: work.to_owned(),
+            deed,
+        };
+        let (ts, id) = (self.clock.now().into(), work.name.parse().unwrap());
+        let message = Message::build(ts, "test", Work::NAME, &id, &work).unwrap();
+        mailbox::Draft::new(name(actor), message)
+    }
+
     /// Sends all of them, in groups.
     pub async fn tell_all(&self, actor: &str, works: Vec<(String, Deed)>) {
-        let draft = |(name_of_work, deed): &(String, Deed)| {
-            let work = Work {
-                name: name_of_work.clone(),
-                deed: deed.clone(),
-            };
-            let (ts, id) = (self.clock.now().into(), work.name.parse().unwrap());
-            let message = Message::build(ts, "test", Work::NAME, &id, &work).unwrap();
-            mailbox::Draft::new(name(actor), message)
-        };
         for group in works.chunks(100) {
-            let drafts = group.iter().map(draft).collect();
+            let drafts = group
+                .iter()
+                .map(|(work, deed)| self.draft(actor, work, deed.clone()))
+                .collect();
             self.mailboxes.append(drafts).await.unwrap();
         }
     }
