@@ -10,6 +10,7 @@ mod attention;
 mod bad_input;
 mod dispatch;
 mod documents;
+mod examples;
 mod external;
 mod hosting;
 mod kills;
