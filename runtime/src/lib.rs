@@ -15,6 +15,10 @@
 //! - What a turn sends is committed in one group with the ack of its message: all of it, or none.
 //! - A drain takes no new message, gives the running handlers one grace together, and hands back what is
 //!   unfinished with its attempt.
+//! - There is one instance of a unit of work at a time: the next is built when the one before is gone.
+//! - A mailbox that is full ([`Watermarks`]) gets nothing more from takts, which say so; what belongs to an ack
+//!   passes.
+//! - An actor need not be a type: [`External`] is a program that is run for each message, or the pull side.
 //! - What a person must look at ([`Attention`]) is derived from acks, clocks and supervision.
 //!
 //! **It does not** make a handler run exactly once: a crash between an effect and its ack runs the turn again,

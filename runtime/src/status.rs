@@ -131,9 +131,10 @@ pub(crate) fn actors<'r>(
     supervised: &BTreeMap<MailboxName, Supervised>,
     mailboxes: &[mailbox::MailboxStatus],
 ) -> Vec<ActorStatus> {
+    let mailboxes: BTreeMap<_, _> = mailboxes.iter().map(|mailbox| (&mailbox.name, mailbox)).collect();
     declared
         .map(|(name, intents)| {
-            let mailbox = mailboxes.iter().find(|mailbox| mailbox.name == *name);
+            let mailbox = mailboxes.get(name);
             let hosted = supervised.get(name);
             ActorStatus {
                 name: name.clone(),
