@@ -67,6 +67,23 @@ pub enum Command {
         /// Why, and what now.
         nack: Nack,
     },
+    /// Take a message out of quarantine: unread again, its attempts counted anew. What happened to it
+    /// before stays in its history.
+    RetryQuarantined {
+        /// Of which mailbox.
+        of: MailboxName,
+        /// Which message.
+        id: MsgId,
+    },
+    /// Take a message out of quarantine for good: acked with the outcome `dropped`.
+    DropQuarantined {
+        /// Of which mailbox.
+        of: MailboxName,
+        /// Which message.
+        id: MsgId,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// For whom a message is taken.
@@ -215,6 +232,10 @@ pub enum Reply {
     Acked(Vec<Appended>),
     /// To `Nack`.
     Nacked(Nacked),
+    /// To `RetryQuarantined`.
+    Retried,
+    /// To `DropQuarantined`.
+    Dropped,
     /// It was refused, and nothing changed.
     Refused(Refusal),
 }
@@ -259,6 +280,14 @@ pub enum Refusal {
     /// It is in quarantine.
     #[error("message {seq} of mailbox {of} is in quarantine")]
     Quarantined {
+        /// In which mailbox.
+        of: MailboxName,
+        /// Which message.
+        seq: Seq,
+    },
+    /// It is not in quarantine.
+    #[error("message {seq} of mailbox {of} is not in quarantine")]
+    NotQuarantined {
         /// In which mailbox.
         of: MailboxName,
         /// Which message.

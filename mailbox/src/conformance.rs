@@ -24,7 +24,7 @@ use crate::clock::Moment;
 use crate::event::{AckedBy, DeliveryEvent, Holder, StampedEvent};
 use crate::message::{Draft, MAX_MESSAGE, Message};
 use crate::names::{Digest, Incarnation, LeaseId, MailboxName, MsgId, Seq};
-use crate::store::{Cursor, Epoch, Record, Store, Stored, Write, Wrote};
+use crate::store::{Cursor, Epoch, Fate, Record, Store, Stored, Write, Wrote};
 
 /// How the suite gets at stores.
 pub trait Fixture {
@@ -50,7 +50,8 @@ pub async fn all<F: Fixture>(fixture: &mut F) {
     ranges_read_exactly(fixture).await;
     messages_of_every_size_read_back(fixture).await;
     a_later_owner_fences_the_earlier(fixture).await;
-    what_is_forgotten_keeps_its_number(fixture).await;
+    events_are_found_by_their_messages(fixture).await;
+    what_is_pruned_keeps_its_number(fixture).await;
 }
 
 fn mailbox(name: &str) -> MailboxName {
@@ -277,7 +278,13 @@ pub async fn messages_of_every_size_read_back<F: Fixture>(fixture: &mut F) {
         read.into_iter().map(|(_, stored)| stored).collect::<Vec<_>>(),
         all
     );
-    store.forget(&a, &[Seq(9)]).await.expect("a message is forgotten");
+    let mut goes = |of: &MailboxName, record: &Record<'_>| match record {
+        Record::Message { seq: Seq(9), .. } if *of == a => Fate::Goes,
+        _ => Fate::Stays,
+    };
+    // The newest records need not be shown.
+    store.commit(&[write(&b, "more")]).await.expect("a group commits");
+    prune(&mut store, &mut goes).await;
     let read = store.read(&b, Seq(1)..=Seq(1)).await.expect("messages read");
     assert_eq!(read, [(Seq(1), all[8].clone())], "the same bytes elsewhere stay");
 }
@@ -321,32 +328,168 @@ pub async fn a_later_owner_fences_the_earlier<F: Fixture>(fixture: &mut F) {
     assert_eq!(lines.len(), 4, "what was fenced is not in the log: {lines:?}");
 }
 
-/// Forgetting takes the bytes and leaves the head, the events and the number.
+/// Goes through the whole log.
+async fn prune<S: Store>(store: &mut S, fate: &mut (dyn FnMut(&MailboxName, &Record<'_>) -> Fate + Send)) {
+    let mut from = None;
+    loop {
+        from = store.prune(from, fate).await.expect("a step of pruning");
+        if from.is_none() {
+            return;
+        }
+    }
+}
+
+/// The events of a range of messages, from wherever they are in the log.
+///
+/// # Panics
+/// When they are not found, or others are.
+pub async fn events_are_found_by_their_messages<F: Fixture>(fixture: &mut F) {
+    let mut store = loaded(fixture).await;
+    let (a, b) = (mailbox("a"), mailbox("b"));
+    let by = Incarnation::from_u128(1);
+    let (of_a, of_b) = (
+        store.own(&a, by).await.expect("a mailbox is owned"),
+        store.own(&b, by).await.expect("a mailbox is owned"),
+    );
+    let messages: Vec<Write> = (1..=200).map(|n| write(&a, &n.to_string())).collect();
+    store.commit(&messages).await.expect("a group commits");
+    store.commit(&[write(&b, "1")]).await.expect("a group commits");
+    for seq in (1..=200).rev() {
+        let group = [event(&a, of_a, seq), event(&b, of_b, 1), event(&a, of_a, seq)];
+        store.commit(&group).await.expect("a group commits");
+    }
+    for _ in 0..2 {
+        for (from, to, count) in [
+            (1, 1, 2),
+            (1, 200, 400),
+            (64, 65, 4),
+            (150, u64::MAX, 102),
+            (201, 300, 0),
+        ] {
+            let seqs = Seq(from)..=Seq(to);
+            let found = store.events(&a, seqs.clone()).await.expect("events read");
+            assert_eq!(found.len(), count, "of {from} to {to}");
+            assert!(found.iter().all(|event| seqs.contains(&event.seq)));
+            assert!(
+                found.is_sorted_by(|one, next| one.seq >= next.seq),
+                "the log's order"
+            );
+        }
+        store = fixture.reopen(store);
+        log(&mut store, None).await;
+    }
+}
+
+/// Pruning takes messages and events, leaves what is said to stay in its order, and never gives a number
+/// again; also when it is cut short.
 ///
 /// # Panics
 /// When it does not.
-pub async fn what_is_forgotten_keeps_its_number<F: Fixture>(fixture: &mut F) {
-    let mut store = loaded(fixture).await;
-    let a = mailbox("a");
-    let group: Vec<Write> = (1..=50)
-        .map(|n| Write::Message {
-            to: a.clone(),
-            stored: stored(&n.to_string(), if n == 7 { 9_000 } else { 9 }),
-        })
-        .collect();
-    store.commit(&group).await.expect("a group commits");
-    let (before, _) = log(&mut store, None).await;
-    let forgotten = [Seq(1), Seq(7), Seq(30), Seq(50), Seq(99)];
-    store
-        .forget(&a, &forgotten)
-        .await
-        .expect("messages are forgotten");
-    let mut store = fixture.reopen(store);
-    let (after, _) = log(&mut store, None).await;
-    assert_eq!(before, after, "heads stay");
-    let read = store.read(&a, Seq(1)..=Seq::MAX).await.expect("messages read");
-    assert_eq!(read.len(), 46);
-    assert!(read.iter().all(|(seq, _)| !forgotten.contains(seq)), "bytes go");
-    let wrote = store.commit(&[write(&a, "51")]).await.expect("a group commits");
-    assert_eq!(wrote, [Wrote::Placed(Seq(51))]);
+pub async fn what_is_pruned_keeps_its_number<F: Fixture>(fixture: &mut F) {
+    for steps in [1, usize::MAX] {
+        let mut store = loaded(fixture).await;
+        let (a, b) = (mailbox("a"), mailbox("b"));
+        let epoch = store
+            .own(&a, Incarnation::from_u128(1))
+            .await
+            .expect("a mailbox is owned");
+        for n in 1..=1_500_u64 {
+            let padding = if n % 100 == 7 { 9_000 } else { 9 };
+            let message = Write::Message {
+                to: if n % 10 == 0 { b.clone() } else { a.clone() },
+                stored: stored(&n.to_string(), padding),
+            };
+            let mut group = vec![message];
+            if n % 3 == 0 {
+                group.push(event(&a, epoch, n / 3));
+            }
+            store.commit(&group).await.expect("a group commits");
+        }
+        let (before, _) = log(&mut store, None).await;
+        let total = 1_350;
+        let spared = |seq: Seq| seq.0.is_multiple_of(97);
+        let known = |seq: Seq| seq.0 > 500 && seq.0 < 600;
+        let mut fate = |of: &MailboxName, record: &Record<'_>| match record {
+            Record::Tombstone { .. } => Fate::Stays,
+            _ if *of == b => Fate::Stays,
+            Record::Message { seq, .. } if spared(*seq) => Fate::Stays,
+            Record::Message { seq, .. } if known(*seq) => Fate::Tombstone {
+                outcome: "done".into(),
+            },
+            Record::Event(event) if spared(event.seq) => Fate::Stays,
+            _ => Fate::Goes,
+        };
+        let mut from = None;
+        for _ in 0..steps {
+            from = store.prune(from, &mut fate).await.expect("a step of pruning");
+            if from.is_none() {
+                break;
+            }
+        }
+        let mut store = fixture.reopen(store);
+        let (after, _) = log(&mut store, None).await;
+        let kept = |line: &&String| before.contains(line);
+        let stayed: Vec<&String> = after.iter().filter(kept).collect();
+        let mut order = stayed
+            .iter()
+            .map(|line| before.iter().position(|one| one == *line));
+        let sorted = order.by_ref().collect::<Vec<_>>();
+        // Events repeat word for word only if they are the same event.
+        assert!(sorted.is_sorted(), "what stays is in its order");
+        assert!(after.len() < before.len());
+        prune(&mut store, &mut fate).await;
+        // And once more, when all that is left is small.
+        prune(&mut store, &mut fate).await;
+
+        let mut store = fixture.reopen(store);
+        let (mut ids, mut numbers, mut events) = (Vec::new(), Vec::new(), 0);
+        let mut each = |of: &MailboxName, record: Record<'_>| {
+            if *of == b {
+                return;
+            }
+            match record {
+                Record::Message { seq, .. } => numbers.push((seq, seq)),
+                Record::Tombstone { seq, id, outcome, .. } => {
+                    assert_eq!(outcome, "done");
+                    numbers.push((seq, seq));
+                    ids.push(id.to_owned());
+                }
+                Record::Gone { first, last } => numbers.push((first, last)),
+                Record::Event(event) => {
+                    assert!(spared(event.seq) || event.seq.0 > 450);
+                    events += 1;
+                }
+            }
+        };
+        store.load(None, &mut each).await.expect("a store loads");
+        let mut next = Seq::FIRST;
+        for (first, last) in numbers {
+            assert_eq!(first, next, "every number is accounted for");
+            next = last.next();
+        }
+        assert_eq!(next, Seq(total + 1));
+        assert!(
+            ids.len() > 90 && events < 20,
+            "{} ids, {events} events",
+            ids.len()
+        );
+        let read = store.read(&a, Seq(1)..=Seq(1_300)).await.expect("messages read");
+        let seqs: Vec<Seq> = read.iter().map(|(seq, _)| *seq).collect();
+        assert_eq!(
+            seqs,
+            (1..=1_300)
+                .map(Seq)
+                .filter(|seq| spared(*seq))
+                .collect::<Vec<_>>()
+        );
+        let found = store.events(&a, Seq(1)..=Seq(400)).await.expect("events read");
+        assert_eq!(
+            found.iter().map(|event| event.seq.0).collect::<Vec<_>>(),
+            [97, 194, 291, 388]
+        );
+        let others = store.read(&b, Seq(1)..=Seq::MAX).await.expect("messages read");
+        assert_eq!(others.len(), 150, "the other mailbox is whole");
+        let wrote = store.commit(&[write(&a, "new")]).await.expect("a group commits");
+        assert_eq!(wrote, [Wrote::Placed(Seq(total + 1))]);
+    }
 }

@@ -179,10 +179,14 @@ pub struct MailboxStatus {
     pub leased: u64,
     /// Of the unread: resting until a time that has not come.
     pub backing_off: u64,
-    /// Acked.
+    /// Acked, with those that were pruned since. The rest of `total` is unread or in quarantine.
     pub acked: u64,
+    /// Of the acked: no longer kept.
+    pub pruned: u64,
     /// In quarantine.
     pub quarantined: u64,
+    /// The place of the latest ack among those that [`Mailboxes::acks`](crate::Mailboxes::acks) shows.
+    pub last_ack: u64,
     /// When the oldest unread message was appended.
     pub oldest_unread: Option<Moment>,
     /// When the next message can be taken: now or earlier where one is deliverable, later where all

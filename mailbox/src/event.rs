@@ -33,6 +33,8 @@ pub enum AckedBy {
     },
     /// The mailbox itself: `superseded` or `unchanged`.
     Policy,
+    /// Whoever looks after the quarantine: `dropped`.
+    Operator,
 }
 
 impl fmt::Display for AckedBy {
@@ -42,6 +44,7 @@ impl fmt::Display for AckedBy {
             AckedBy::Pull => f.write_str("pull"),
             AckedBy::Line { from } => f.write_str(from),
             AckedBy::Policy => f.write_str("mailbox"),
+            AckedBy::Operator => f.write_str("operator"),
         }
     }
 }
@@ -151,6 +154,13 @@ pub enum DeliveryEvent {
         /// Why.
         cause: QuarantineCause,
         /// In words.
+        reason: Arc<str>,
+    },
+    /// It was taken out of quarantine, unread, with no attempt counted.
+    Retried,
+    /// It was taken out of quarantine for good: acked with the outcome `dropped`.
+    Dropped {
+        /// Why.
         reason: Arc<str>,
     },
 }

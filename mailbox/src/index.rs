@@ -13,11 +13,15 @@ use crate::envelope::{EnvelopeState, MailboxStatus, Standing};
 use crate::event::{AckedBy, DeliveryEvent, Holder, StampedEvent};
 use crate::names::{Incarnation, LeaseId, MailboxName, MsgId, Seq};
 use crate::store::{Epoch, Head, Record};
+use crate::transition::DROPPED;
 
+mod entries;
+mod keeping;
 mod mailbox;
 
-use mailbox::Entry;
-pub(crate) use mailbox::{About, Held, MailboxIndex, Open};
+use entries::{Ending, Entry};
+pub use keeping::{Backlog, Pass, prune};
+pub(crate) use mailbox::{About, Held, MailboxIndex};
 
 /// 128 bits of keyed hash in place of a text. The keys are drawn when the index is made and never
 /// leave it, so nobody can prepare two texts that meet; that two meet by chance is less likely than
@@ -40,24 +44,35 @@ pub struct Index {
     incarnation: Incarnation,
     seed: u64,
     keys: Keys,
-    words: Words,
+    endings: Endings,
+    /// The latest time in the log.
+    latest: Moment,
     boxes: BTreeMap<MailboxName, MailboxIndex>,
 }
 
-/// Texts that repeat a million times, kept once.
+/// Endings that repeat a million times, kept once.
 #[derive(Debug, Clone, Default)]
-struct Words {
-    texts: HashSet<Arc<str>>,
+struct Endings {
+    known: HashSet<Arc<Ending>>,
 }
 
-impl Words {
-    fn keep(&mut self, text: &Arc<str>) -> Arc<str> {
-        match self.texts.get(text) {
+impl Endings {
+    fn keep(&mut self, ending: Ending) -> Arc<Ending> {
+        match self.known.get(&ending) {
             Some(kept) => Arc::clone(kept),
             None => {
-                self.texts.insert(Arc::clone(text));
-                Arc::clone(text)
+                let kept = Arc::new(ending);
+                self.known.insert(Arc::clone(&kept));
+                kept
             }
+        }
+    }
+
+    /// Lets go of those that no message has any more.
+    fn tidy(&mut self) {
+        self.known.retain(|ending| Arc::strong_count(ending) > 1);
+        if self.known.len() < self.known.capacity() / 4 {
+            self.known.shrink_to_fit();
         }
     }
 }
@@ -69,7 +84,8 @@ impl Index {
             incarnation,
             seed,
             keys: Keys::default(),
-            words: Words::default(),
+            endings: Endings::default(),
+            latest: Moment::EPOCH,
             boxes: BTreeMap::new(),
         }
     }
@@ -84,6 +100,27 @@ impl Index {
         match record {
             Record::Message { seq, head } => self.message(of, seq, head),
             Record::Event(event) => self.event(of, &event),
+            Record::Tombstone {
+                seq,
+                id,
+                appended_at,
+                outcome,
+            } => self.tombstone(of, seq, id, appended_at, outcome),
+            Record::Gone { first, last } => self.mailbox_mut(of).absorb_gone(first, last),
+        }
+    }
+
+    fn tombstone(&mut self, of: &MailboxName, seq: Seq, id: &str, appended_at: Moment, outcome: &str) {
+        let id = self.keys.of(&[id]);
+        let ending = self.endings.keep(Ending {
+            outcome: outcome.into(),
+            by: AckedBy::Policy,
+        });
+        let mailbox = self.mailbox_mut(of);
+        if seq == mailbox.next_seq() {
+            mailbox.entries.push(Entry::Pruned { ending, appended_at });
+            mailbox.ids.entry(id).or_insert(seq);
+            mailbox.pruned += 1;
         }
     }
 
@@ -98,35 +135,25 @@ impl Index {
                 evidence: head.evidence,
             })
         });
+        self.latest = self.latest.max(head.appended_at);
         let mailbox = self.mailbox_mut(of);
         if seq != mailbox.next_seq() {
             return;
         }
-        mailbox.entries.push(Entry::Open);
         mailbox.ids.entry(id).or_insert(seq);
-        if let Some(about) = &about {
-            mailbox.kin.entry(about.kin).or_default().insert(seq);
-        }
-        let open = Open {
-            appended_at: head.appended_at,
-            attempts: 0,
-            not_before: None,
-            since: head.appended_at,
-            lease: None,
-            about,
-        };
-        mailbox.open.insert(seq, open);
-        mailbox.ready.insert(seq);
+        mailbox.append(seq, head.appended_at, about);
     }
 
-    /// Something happened to a message. Events of messages that are not open change nothing.
+    /// Something happened to a message. Events of messages that are acked or not kept change nothing.
     pub fn event(&mut self, of: &MailboxName, stamped: &StampedEvent) {
         let StampedEvent { seq, at, event } = stamped;
-        let words = &mut self.words;
+        self.latest = self.latest.max(*at);
+        let endings = &mut self.endings;
         let Some(mailbox) = self.boxes.get_mut(of) else {
             return;
         };
-        if !mailbox.open.contains_key(seq) {
+        if !mailbox.is_kept(*seq) {
+            mailbox.dangling += 1;
             return;
         }
         match event {
@@ -149,14 +176,8 @@ impl Index {
             }
             DeliveryEvent::Extended { until, .. } => mailbox.extend(*seq, *at, *until),
             DeliveryEvent::Acked { outcome, by, .. } => {
-                let outcome = words.keep(outcome);
-                let by = match by {
-                    AckedBy::Line { from } => AckedBy::Line {
-                        from: words.keep(from),
-                    },
-                    by => by.clone(),
-                };
-                mailbox.acked(*seq, *at, outcome, by);
+                let (outcome, by) = (Arc::clone(outcome), by.clone());
+                mailbox.acked(*seq, *at, endings.keep(Ending { outcome, by }));
             }
             DeliveryEvent::Failed { rest, .. } => mailbox.release(*seq, *at, Some(at.after(*rest)), 0),
             DeliveryEvent::HandedBack { until, .. } => mailbox.release(*seq, *at, *until, 1),
@@ -165,6 +186,12 @@ impl Index {
             }
             DeliveryEvent::Quarantined { cause, reason } => {
                 mailbox.set_aside(*seq, *at, *cause, Arc::clone(reason));
+            }
+            DeliveryEvent::Retried => mailbox.retried(*seq, *at),
+            DeliveryEvent::Dropped { .. } => {
+                let outcome = DROPPED.into();
+                let by = AckedBy::Operator;
+                mailbox.dropped(*seq, *at, endings.keep(Ending { outcome, by }));
             }
         }
     }
@@ -204,11 +231,11 @@ impl Index {
             .copied()
     }
 
-    /// The outcome of an acked message.
+    /// The outcome of an acked message, also when it is no longer kept but its id is still known.
     pub fn outcome(&self, of: &MailboxName, seq: Seq) -> Option<Arc<str>> {
-        match self.boxes.get(of)?.entry(seq)? {
-            Entry::Acked { outcome, .. } => Some(Arc::clone(outcome)),
-            Entry::Open | Entry::Quarantined { .. } => None,
+        match self.boxes.get(of)?.entries.get(seq)? {
+            Entry::Acked { ending, .. } | Entry::Pruned { ending, .. } => Some(Arc::clone(&ending.outcome)),
+            Entry::Open | Entry::Quarantined(_) | Entry::Gone => None,
         }
     }
 
@@ -219,11 +246,7 @@ impl Index {
 
     /// How a message stands.
     pub fn stands(&self, of: &MailboxName, seq: Seq) -> Option<Standing> {
-        Some(match self.boxes.get(of)?.entry(seq)? {
-            Entry::Open => Standing::Unread,
-            Entry::Acked { .. } => Standing::Acked,
-            Entry::Quarantined { .. } => Standing::Quarantined,
-        })
+        self.boxes.get(of)?.entries.get(seq)?.stands()
     }
 
     /// At most `limit` numbers greater than `after` of messages that stand so.
@@ -238,39 +261,36 @@ impl Index {
             return Vec::new();
         };
         let from = after.map_or(Seq::FIRST, Seq::next);
-        if standing == Some(Standing::Unread) {
-            return mailbox
-                .open
-                .range(from..)
-                .map(|(seq, _)| *seq)
+        match standing {
+            Some(Standing::Unread) => {
+                let unread = mailbox.open.range(from..).map(|(seq, _)| *seq);
+                unread.take(limit).collect()
+            }
+            Some(Standing::Quarantined) => {
+                let quarantined = mailbox.quarantined.range(from..).copied();
+                quarantined.take(limit).collect()
+            }
+            Some(Standing::Acked) | None => mailbox
+                .entries
+                .from(from)
+                .filter(|(_, entry)| {
+                    let stands = entry.stands();
+                    stands.is_some() && (standing.is_none() || stands == standing)
+                })
+                .map(|(seq, _)| seq)
                 .take(limit)
-                .collect();
+                .collect(),
         }
-        let skip = usize::try_from(from.0.saturating_sub(1)).unwrap_or(usize::MAX);
-        let stands = |entry: &Entry| match standing {
-            None => true,
-            Some(Standing::Unread) => matches!(entry, Entry::Open),
-            Some(Standing::Acked) => matches!(entry, Entry::Acked { .. }),
-            Some(Standing::Quarantined) => matches!(entry, Entry::Quarantined { .. }),
-        };
-        (from.0..)
-            .zip(mailbox.entries.iter().skip(skip))
-            .filter(|(_, entry)| stands(entry))
-            .map(|(seq, _)| Seq(seq))
-            .take(limit)
-            .collect()
     }
 
-    /// At most `limit` acks after this many, in the order in which they were made.
+    /// At most `limit` acks after this place, in the order in which they were made.
     pub fn acks(&self, of: &MailboxName, after: u64, limit: usize) -> Vec<(u64, Seq)> {
         let Some(mailbox) = self.boxes.get(of) else {
             return Vec::new();
         };
-        let skip = usize::try_from(after).unwrap_or(usize::MAX);
-        (after.saturating_add(1)..)
-            .zip(mailbox.acks.iter().skip(skip).copied())
-            .take(limit)
-            .collect()
+        let from = mailbox.acks.partition_point(|(place, _)| *place <= after);
+        let acks = mailbox.acks[from..].iter().copied();
+        acks.take(limit).collect()
     }
 
     /// Every mailbox in numbers, as of `now`, by name.

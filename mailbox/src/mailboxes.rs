@@ -96,6 +96,32 @@ pub enum MailboxError {
         /// Which message.
         seq: Seq,
     },
+    /// The process that holds the mailboxes could not do it.
+    #[error("the process that holds the mailboxes says: {said}")]
+    Elsewhere {
+        /// In its words.
+        said: Arc<str>,
+    },
+    /// The connection to the process that holds the mailboxes broke. What was asked may have been done;
+    /// asking again is safe, since ids are known.
+    #[error("the process that holds the mailboxes does not answer any more: {said}")]
+    Gone {
+        /// How it broke.
+        said: Arc<str>,
+    },
+    /// Only the process that holds the mailboxes may ask this: to declare one, or to take a message for
+    /// the process.
+    #[error("only the process that holds the mailboxes may do this")]
+    OwnersOnly,
+    /// More was asked over one connection than it takes at once.
+    #[error("more was asked over one connection than it takes at once")]
+    TooMany,
+    /// What was asked or answered does not fit one line of a connection.
+    #[error("{bytes} bytes do not go over a connection at once")]
+    TooLarge {
+        /// How large it is.
+        bytes: usize,
+    },
 }
 
 /// What the writer did since it started, for benchmarks and tests.
@@ -109,18 +135,19 @@ pub struct Counters {
     pub syncs: u64,
 }
 
-/// A handle on the one writer of all mailboxes. Cheap to clone; the writer ends when it is closed or
-/// the last handle is gone.
+/// A handle on the one writer of all mailboxes, in this process or over a connection in another
+/// ([`Mailboxes::over`]). Cheap to clone; the writer, or the connection, ends when it is closed or the
+/// last handle is gone.
 ///
 /// Every request waits in a bounded queue. All futures are cancel-safe: a request that was sent is
 /// carried out though nobody waits for its answer, except for a waiting lease, which is given up,
 /// its message handed back.
 #[derive(Debug, Clone)]
 pub struct Mailboxes {
-    requests: mpsc::Sender<Request>,
-    announcer: Announcer,
-    tally: Arc<Tally>,
-    syncs: Arc<AtomicU64>,
+    pub(crate) requests: mpsc::Sender<Request>,
+    pub(crate) announcer: Announcer,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) syncs: Arc<AtomicU64>,
 }
 
 impl Mailboxes {
@@ -418,6 +445,35 @@ impl Mailboxes {
         }
     }
 
+    /// Takes a message out of quarantine: it is unread again, its attempts counted anew. What happened
+    /// to it before stays in its history.
+    ///
+    /// # Errors
+    /// When there is no such message, it is not in quarantine, or the store fails.
+    pub async fn retry_quarantined(&self, of: &MailboxName, id: &MsgId) -> Result<(), MailboxError> {
+        let (of, id) = (of.clone(), id.clone());
+        self.command(Command::RetryQuarantined { of, id }).await.map(drop)
+    }
+
+    /// Takes a message out of quarantine for good: it is acked with the outcome
+    /// [`DROPPED`](crate::DROPPED), and `reason` is kept in its history.
+    ///
+    /// # Errors
+    /// When there is no such message, it is not in quarantine, or the store fails.
+    pub async fn drop_quarantined(
+        &self,
+        of: &MailboxName,
+        id: &MsgId,
+        reason: &str,
+    ) -> Result<(), MailboxError> {
+        let command = Command::DropQuarantined {
+            of: of.clone(),
+            id: id.clone(),
+            reason: reason.to_owned(),
+        };
+        self.command(command).await.map(drop)
+    }
+
     /// One page of a mailbox's messages, in order. Pages are cut by [`Filter::limit`]; the next one
     /// begins after the last number of this one. Messages whose bytes were pruned are left out.
     ///
@@ -428,8 +484,8 @@ impl Mailboxes {
         self.ask(|answer| Request::Envelopes { of, filter, answer }).await
     }
 
-    /// Messages with every event of each, in order. It reads the log once from its beginning, so
-    /// ask for as many at a time as may be in memory.
+    /// Messages with every event of each, in order: as many at a time as may be in memory. Those that
+    /// were pruned are left out.
     ///
     /// # Errors
     /// When the store fails.
@@ -471,7 +527,7 @@ impl Mailboxes {
         self.announcer.subscribe()
     }
 
-    /// What the writer did since it started.
+    /// What the writer did since it started; nothing where it is in another process.
     pub fn counters(&self) -> Counters {
         Counters {
             groups: self.tally.groups.load(Ordering::Relaxed),

@@ -239,7 +239,7 @@ impl Mirror {
         let mut wrote = false;
         for status in &statuses {
             let acked = self.watch(&status.name).acked;
-            if status.acked > acked {
+            if status.last_ack > acked {
                 let through = self.acks.write(&status.name, acked, &mailboxes).await?;
                 self.watch(&status.name).acked = through;
                 wrote = true;
@@ -385,7 +385,7 @@ impl AcksFile {
 fn sender(name: &MailboxName, by: &AckedBy) -> String {
     match by {
         AckedBy::Line { from } => from.to_string(),
-        AckedBy::Actor | AckedBy::Pull | AckedBy::Policy => name.to_string(),
+        AckedBy::Actor | AckedBy::Pull | AckedBy::Policy | AckedBy::Operator => name.to_string(),
     }
 }
 

@@ -19,17 +19,29 @@ pub struct Policy {
     /// How long a process may hold a message without extending its lease; `None` where the process
     /// itself watches its handlers, as a supervisor does.
     pub process_lease: Option<Duration>,
+    /// How long an acked message is kept after its ack, with its history.
+    pub keep: Duration,
+    /// The same for one that was acked `superseded` or `unchanged`.
+    pub keep_brief: Duration,
+    /// How long an id is known after its append, also when its message is no longer kept.
+    pub dedupe_horizon: Duration,
 }
 
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
 impl Default for Policy {
-    /// The contract's defaults: 5 attempts, 1 s to 5 min, 24 h, no time on a process's lease.
+    /// The contract's defaults: 5 attempts, 1 s to 5 min, 24 h, no time on a process's lease; kept for
+    /// 90 days, briefly 48 h, ids known for 90 days.
     fn default() -> Policy {
         Policy {
             max_attempts: 5,
             backoff_base: Duration::from_secs(1),
             backoff_cap: Duration::from_secs(5 * 60),
-            unchanged_for: Duration::from_secs(24 * 60 * 60),
+            unchanged_for: DAY,
             process_lease: None,
+            keep: 90 * DAY,
+            keep_brief: 2 * DAY,
+            dedupe_horizon: 90 * DAY,
         }
     }
 }

@@ -8,6 +8,7 @@ use std::future::Future;
 use std::io;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -94,6 +95,38 @@ pub enum Record<'a> {
     },
     /// Something happened to one.
     Event(StampedEvent),
+    /// A message was pruned, and its id is still known.
+    Tombstone {
+        /// Its number.
+        seq: Seq,
+        /// Its id.
+        id: &'a str,
+        /// When it was appended.
+        appended_at: Moment,
+        /// What came of it.
+        outcome: &'a str,
+    },
+    /// Messages were pruned, and nothing of them is known but their numbers.
+    Gone {
+        /// The first of the numbers.
+        first: Seq,
+        /// The last.
+        last: Seq,
+    },
+}
+
+/// What is to become of a record that [`Store::prune`] shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It stays as it is.
+    Stays,
+    /// Of a message: a [`Record::Tombstone`] takes its place.
+    Tombstone {
+        /// What came of it.
+        outcome: Arc<str>,
+    },
+    /// Of a message or tombstone: a [`Record::Gone`] takes its place. An event goes without a trace.
+    Goes,
 }
 
 /// One thing to write.
@@ -161,13 +194,32 @@ pub trait Store: Send + 'static {
         seqs: RangeInclusive<Seq>,
     ) -> impl Future<Output = Result<Vec<(Seq, Stored)>, StoreError>> + Send;
 
-    /// Drops the bytes of these messages. Their heads and events stay, so that their ids are still
-    /// known and their numbers never given again.
-    fn forget(
+    /// Every event of the messages with these numbers, in the order of the log.
+    fn events(
         &mut self,
         of: &MailboxName,
-        seqs: &[Seq],
-    ) -> impl Future<Output = Result<(), StoreError>> + Send;
+        seqs: RangeInclusive<Seq>,
+    ) -> impl Future<Output = Result<Vec<StampedEvent>, StoreError>> + Send;
+
+    /// One small step of pruning, on from `from` or the beginning: shows some records and does with
+    /// each what `fate` says. Where to go on, or `None` at the end; the newest records need not be
+    /// shown. The whole step is durable on return; when it fails, all of it or nothing may be found.
+    /// What was pruned is no longer read; its numbers are never given again, and the order of what
+    /// stays is the same.
+    fn prune(
+        &mut self,
+        from: Option<Cursor>,
+        fate: &mut (dyn FnMut(&MailboxName, &Record<'_>) -> Fate + Send),
+    ) -> impl Future<Output = Result<Option<Cursor>, StoreError>> + Send;
+
+    /// Whether there is room for further messages. Asked before each append, so that a store whose
+    /// disk is full can keep the last room for acks, nacks and pruning.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] where there is none. Nothing else is wrong with the store then.
+    fn room(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
 
     /// Takes the right to write the events of a mailbox. Every earlier one is fenced from here on.
     fn own(

@@ -21,6 +21,8 @@ use crate::store::{Epoch, Stored, Write};
 pub const SUPERSEDED: &str = "superseded";
 /// The outcome of a message whose evidence is that of the last one finished.
 pub const UNCHANGED: &str = "unchanged";
+/// The outcome of a message that was taken out of quarantine for good.
+pub const DROPPED: &str = "dropped";
 
 /// The longest outcome or reason that is kept, in bytes: a screenful. It is a text for people, and a
 /// handler may well hand over all that a program printed.
@@ -45,6 +47,13 @@ pub fn apply(index: &mut Index, command: Command, now: Moment) -> (Vec<Write>, R
         } => step.extend(&of, seq, lease, until),
         Command::Ack { of, claim, by, done } => step.ack(&of, &claim, by, done),
         Command::Nack { of, claim, nack } => step.nack(&of, &claim, nack),
+        Command::RetryQuarantined { of, id } => step
+            .release(&of, &id, DeliveryEvent::Retried)
+            .map(|()| Reply::Retried),
+        Command::DropQuarantined { of, id, reason } => {
+            let dropped = DeliveryEvent::Dropped { reason: text(reason) };
+            step.release(&of, &id, dropped).map(|()| Reply::Dropped)
+        }
     };
     (step.writes, reply.unwrap_or_else(Reply::Refused))
 }
@@ -73,7 +82,9 @@ pub fn mailbox_of(command: &Command) -> Option<&MailboxName> {
         Command::Lease { of, .. }
         | Command::Extend { of, .. }
         | Command::Ack { of, .. }
-        | Command::Nack { of, .. } => Some(of),
+        | Command::Nack { of, .. }
+        | Command::RetryQuarantined { of, .. }
+        | Command::DropQuarantined { of, .. } => Some(of),
     }
 }
 
@@ -276,14 +287,12 @@ impl Step<'_> {
             (Claim::Id { id, lease: None }, AckedBy::Line { .. }) => {
                 let seq = self.number(of, id)?;
                 match self.index.state(of, seq) {
-                    // A line that is read again says nothing new.
-                    Some((EnvelopeState::Acked { .. }, _)) => return Ok(Reply::Acked(Vec::new())),
+                    // A line that is read again says nothing new, nor does one about what was pruned.
+                    Some((EnvelopeState::Acked { .. }, _)) | None => return Ok(Reply::Acked(Vec::new())),
                     Some((EnvelopeState::Quarantined { .. }, _)) => {
                         return Err(Refusal::Quarantined { of: of.clone(), seq });
                     }
-                    Some((EnvelopeState::Unread { .. } | EnvelopeState::Leased { .. }, _)) | None => {
-                        (seq, None)
-                    }
+                    Some((EnvelopeState::Unread { .. } | EnvelopeState::Leased { .. }, _)) => (seq, None),
                 }
             }
             _ => {
@@ -387,6 +396,19 @@ impl Step<'_> {
         }
     }
 
+    /// Takes a message out of quarantine.
+    fn release(&mut self, of: &MailboxName, id: &MsgId, event: DeliveryEvent) -> Result<(), Refusal> {
+        self.expire(of);
+        let seq = self.number(of, id)?;
+        match self.index.state(of, seq) {
+            Some((EnvelopeState::Quarantined { .. }, _)) => {
+                self.event(of, seq, event);
+                Ok(())
+            }
+            _ => Err(Refusal::NotQuarantined { of: of.clone(), seq }),
+        }
+    }
+
     fn number(&self, of: &MailboxName, id: &MsgId) -> Result<Seq, Refusal> {
         let missing = || Refusal::NoSuchMessage {
             of: of.clone(),
@@ -425,7 +447,14 @@ impl Step<'_> {
 
     fn lease_on(&self, of: &MailboxName, seq: Seq) -> Result<Option<Held>, Refusal> {
         match self.index.state(of, seq) {
-            None => Err(Refusal::NoSuchNumber { of: of.clone(), seq }),
+            None => Err(match self.index.outcome(of, seq) {
+                Some(outcome) => Refusal::AlreadyAcked {
+                    of: of.clone(),
+                    seq,
+                    outcome,
+                },
+                None => Refusal::NoSuchNumber { of: of.clone(), seq },
+            }),
             Some((EnvelopeState::Acked { outcome, .. }, _)) => Err(Refusal::AlreadyAcked {
                 of: of.clone(),
                 seq,

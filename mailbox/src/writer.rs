@@ -19,12 +19,12 @@ use crate::clock::{Clock, Moment};
 use crate::command::{Claim, Command, Granted, Lessee, Nack, Reply};
 use crate::envelope::{Ack, Envelope, EnvelopeState, Filter, MailboxStatus};
 use crate::event::StampedEvent;
-use crate::index::Index;
+use crate::index::{Backlog, Index, Pass, prune};
 use crate::lease::{Delivery, Lease, Transit, Unreceived};
 use crate::mailboxes::MailboxError;
 use crate::names::{Incarnation, LeaseId, MailboxName, Seq};
 use crate::policy::Policy;
-use crate::store::{Record, Store, StoreError, Stored, Write, Wrote};
+use crate::store::{Store, StoreError, Stored, Write, Wrote};
 use crate::transition::{apply, begin, mailbox_of};
 
 /// Requests that may wait for the writer; whoever asks beyond that waits to ask.
@@ -34,6 +34,20 @@ pub(crate) const QUEUE: usize = 1024;
 const GROUP: usize = 512;
 /// Records in one group, since one request may append many.
 const GROUP_RECORDS: usize = 4096;
+
+/// How often it is looked whether there is something to prune.
+const LOOK: Duration = Duration::from_secs(10 * 60);
+/// How long after the start it is first looked, where the clock is far ahead of the last record: it may
+/// be wrong, and this leaves a day to see it and put it right before anything is pruned by it.
+const AFTER_A_GAP: Duration = Duration::from_secs(24 * 60 * 60);
+/// What counts as far ahead.
+const GAP: Duration = Duration::from_secs(2 * 24 * 60 * 60);
+/// A pass reads the whole log. It is worth it when one in so many messages would go, or after a day.
+const WORTH: u64 = 16;
+/// And at the latest so long after the last one.
+const DAILY: Duration = Duration::from_secs(24 * 60 * 60);
+/// While there is no pause between requests, one step of pruning is made after so many batches.
+const BATCHES_A_STEP: u32 = 16;
 
 /// How long after a failed write the store is loaded again for those who wait; a request does it at
 /// once.
@@ -113,6 +127,14 @@ pub(crate) struct Writer<S> {
     waiting: BTreeMap<MailboxName, VecDeque<Waiter>>,
     /// When time may make something deliverable for those who wait.
     alarms: BTreeMap<MailboxName, Moment>,
+    /// The pruning that is going on.
+    pass: Option<Pass>,
+    /// When to look whether there is something to prune.
+    look: Moment,
+    /// When the last pass began.
+    passed: Option<Moment>,
+    /// Batches since the last step of a pass.
+    batches: u32,
     /// Leases of a group that failed: they may be in the log, and nobody holds them.
     doubtful: Vec<Unreceived>,
 }
@@ -148,6 +170,10 @@ impl<S: Store> Writer<S> {
             waiting: BTreeMap::new(),
             alarms: BTreeMap::new(),
             doubtful: Vec::new(),
+            pass: None,
+            look: Moment::EPOCH,
+            passed: None,
+            batches: 0,
         }
     }
 
@@ -161,6 +187,10 @@ impl<S: Store> Writer<S> {
             index.mailbox_mut(name).policy = policy.clone();
         }
         let now = self.clock.now();
+        if self.look == Moment::EPOCH {
+            let ahead = index.latest() > Moment::EPOCH && now.since(index.latest()) > GAP;
+            self.look = now.after(if ahead { AFTER_A_GAP } else { LOOK });
+        }
         let mut owners: BTreeSet<MailboxName> = index.orphans().into_iter().map(|(of, ..)| of).collect();
         owners.extend(self.doubtful.iter().map(|lease| lease.of.clone()));
         for name in &owners {
@@ -189,7 +219,8 @@ impl<S: Store> Writer<S> {
         while closing.is_none() {
             let mut batch = Vec::new();
             let mut returned = Vec::new();
-            let alarm = self.alarms.values().min().copied();
+            let pruning = self.pass.is_some();
+            let alarm = self.alarms.values().copied().chain([self.look]).min();
             let clock = Arc::clone(&self.clock);
             tokio::select! {
                 biased;
@@ -199,18 +230,57 @@ impl<S: Store> Writer<S> {
                         return;
                     }
                 }
-                () = async { clock.sleep_until(alarm.unwrap_or(Moment::EPOCH)).await }, if alarm.is_some() => {}
+                () = async { clock.sleep_until(alarm.unwrap_or(Moment::EPOCH)).await } => {}
+                () = std::future::ready(()), if pruning => {}
             }
+            let idle = batch.is_empty() && returned.is_empty();
             while let Ok(lease) = self.unreceived.try_recv() {
                 returned.push(lease);
             }
             closing = self.work(batch, returned).await;
+            self.batches += 1;
+            if closing.is_none() && (idle || self.batches >= BATCHES_A_STEP) {
+                self.batches = 0;
+                self.tend().await;
+            }
         }
         let Writer { store, .. } = self;
         drop(store);
         if let Some(done) = closing {
             // Whoever closed may have stopped waiting.
             let _ = done.send(());
+        }
+    }
+
+    /// Begins a pass of pruning when it is time and worth it, and goes on with one that began.
+    async fn tend(&mut self) {
+        let now = self.clock.now();
+        let Some(index) = self.index.as_mut() else {
+            self.pass = None;
+            self.look = self.look.max(now.after(RELOAD_AFTER));
+            return;
+        };
+        if now >= self.look {
+            self.look = now.after(LOOK);
+            let Backlog { due, kept } = index.backlog(now);
+            let overdue = self.passed.is_none_or(|at| now.since(at) >= DAILY);
+            if self.pass.is_none() && due > 0 && (overdue || due * WORTH >= kept) {
+                self.pass = Some(Pass::new(now));
+                self.passed = Some(now);
+            }
+        }
+        let Some(pass) = self.pass.as_mut() else { return };
+        match prune(&mut self.store, index, pass).await {
+            Ok(true) => {}
+            Ok(false) => {
+                debug!(messages = pass.pruned(), "pruned");
+                self.pass = None;
+            }
+            Err(error) => {
+                warn!(%error, "pruning stopped; it begins anew when it is next looked for");
+                self.pass = None;
+                self.index = None;
+            }
         }
     }
 
@@ -261,6 +331,12 @@ impl<S: Store> Writer<S> {
         if let Err(error) = self.ready_for(mailbox_of(&command)).await {
             self.fail(mem::take(group).due, error.clone());
             refuse(answer, error);
+            return;
+        }
+        if appends(&command)
+            && let Err(error) = self.store.room()
+        {
+            refuse(answer, MailboxError::Store(Arc::new(error)));
             return;
         }
         let Some(index) = self.index.as_mut() else { return };
@@ -533,7 +609,16 @@ impl Group {
     }
 }
 
-fn hand_back(of: MailboxName, seq: Seq, lease: LeaseId) -> Command {
+/// Whether a command needs room for messages.
+fn appends(command: &Command) -> bool {
+    match command {
+        Command::Append { .. } => true,
+        Command::Ack { done, .. } => !done.emits.is_empty(),
+        _ => false,
+    }
+}
+
+pub(crate) fn hand_back(of: MailboxName, seq: Seq, lease: LeaseId) -> Command {
     let nack = Nack::HandBack {
         reason: "nobody received it".to_owned(),
         until: None,

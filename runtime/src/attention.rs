@@ -281,7 +281,9 @@ mod tests {
             leased: 0,
             backing_off: 0,
             acked: 0,
+            pruned: 0,
             quarantined: 0,
+            last_ack: 0,
             oldest_unread: None,
             next_deliverable: None,
         }

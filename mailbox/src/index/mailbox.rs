@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Key;
+use super::entries::{Ending, Entries, Entry, SetAside};
 use crate::clock::Moment;
 use crate::envelope::{EnvelopeState, MailboxStatus};
 use crate::event::{AckedBy, Holder, QuarantineCause};
@@ -16,8 +17,7 @@ use crate::store::Epoch;
 pub(crate) struct MailboxIndex {
     pub(crate) policy: Policy,
     pub(crate) epoch: Option<Epoch>,
-    /// By number, from 1.
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Entries,
     pub(super) ids: HashMap<Key, Seq>,
     pub(super) open: BTreeMap<Seq, Open>,
     /// Open, not leased, and not known to have to wait.
@@ -35,26 +35,14 @@ pub(crate) struct MailboxIndex {
     pub(super) kin: HashMap<Key, BTreeSet<Seq>>,
     /// What was last finished, by intent and subject.
     pub(super) finished: HashMap<Key, Finished>,
-    /// In the order in which they were acked.
-    pub(super) acks: Vec<Seq>,
-    pub(super) quarantined: u64,
-}
-
-#[derive(Debug, Clone)]
-pub(super) enum Entry {
-    Open,
-    Acked {
-        outcome: Arc<str>,
-        by: AckedBy,
-        at: Moment,
-        attempts: u32,
-    },
-    Quarantined {
-        reason: Arc<str>,
-        cause: QuarantineCause,
-        at: Moment,
-        attempts: u32,
-    },
+    /// In the order in which they were acked, each with its place in it.
+    pub(super) acks: Vec<(u64, Seq)>,
+    pub(super) last_ack: u64,
+    pub(super) quarantined: BTreeSet<Seq>,
+    /// Messages that are no longer kept.
+    pub(super) pruned: u64,
+    /// Events in the log whose message is no longer kept: pruning was cut short before them.
+    pub(super) dangling: u64,
 }
 
 /// An unread message.
@@ -95,15 +83,44 @@ pub(super) struct Finished {
 
 impl MailboxIndex {
     pub(crate) fn next_seq(&self) -> Seq {
-        Seq(self.entries.len() as u64 + 1)
+        Seq(self.entries.count() + 1)
     }
 
-    pub(super) fn entry(&self, seq: Seq) -> Option<&Entry> {
-        self.entries.get(usize::try_from(seq.0.checked_sub(1)?).ok()?)
+    /// A message that was appended and has no events.
+    pub(super) fn append(&mut self, seq: Seq, appended_at: Moment, about: Option<Box<About>>) {
+        self.entries.push(Entry::Open);
+        self.reopen(seq, appended_at, appended_at, about);
     }
 
-    fn entry_mut(&mut self, seq: Seq) -> Option<&mut Entry> {
-        self.entries.get_mut(usize::try_from(seq.0.checked_sub(1)?).ok()?)
+    /// Numbers of which nothing is left. Others than the next ones are not of this log and left out.
+    pub(super) fn absorb_gone(&mut self, first: Seq, last: Seq) {
+        if first == self.next_seq() && last >= first {
+            let count = last.0 - first.0 + 1;
+            self.entries.push_gone(count);
+            self.pruned += count;
+        }
+    }
+
+    /// Whether there is a message with this number, and it is kept.
+    pub(super) fn is_kept(&self, seq: Seq) -> bool {
+        self.entries.get(seq).and_then(Entry::stands).is_some()
+    }
+
+    /// Among the unread, with no attempt counted, since `since`.
+    fn reopen(&mut self, seq: Seq, appended_at: Moment, since: Moment, about: Option<Box<About>>) {
+        if let Some(about) = &about {
+            self.kin.entry(about.kin).or_default().insert(seq);
+        }
+        let open = Open {
+            appended_at,
+            attempts: 0,
+            not_before: None,
+            since,
+            lease: None,
+            about,
+        };
+        self.open.insert(seq, open);
+        self.ready.insert(seq);
     }
 
     pub(crate) fn open(&self, seq: Seq) -> Option<&Open> {
@@ -250,35 +267,97 @@ impl MailboxIndex {
         };
     }
 
-    pub(super) fn acked(&mut self, seq: Seq, at: Moment, outcome: Arc<str>, by: AckedBy) {
+    pub(super) fn acked(&mut self, seq: Seq, at: Moment, ending: Arc<Ending>) {
         let Some(open) = self.close(seq) else { return };
         if let Some(about) = &open.about
             && let Some(evidence) = about.evidence
-            && by != AckedBy::Policy
+            && ending.by != AckedBy::Policy
         {
             self.finished.insert(about.kin, Finished { evidence, at });
         }
-        self.acks.push(seq);
-        if let Some(entry) = self.entry_mut(seq) {
-            *entry = Entry::Acked {
-                outcome,
-                by,
-                at,
-                attempts: open.attempts,
-            };
-        }
+        self.end(seq, at, ending, open.attempts);
+    }
+
+    fn end(&mut self, seq: Seq, at: Moment, ending: Arc<Ending>, attempts: u32) {
+        self.last_ack += 1;
+        self.acks.push((self.last_ack, seq));
+        let acked = Entry::Acked { ending, at, attempts };
+        self.entries.replace(seq, acked);
     }
 
     pub(super) fn set_aside(&mut self, seq: Seq, at: Moment, cause: QuarantineCause, reason: Arc<str>) {
         let Some(open) = self.close(seq) else { return };
-        self.quarantined += 1;
-        if let Some(entry) = self.entry_mut(seq) {
-            *entry = Entry::Quarantined {
-                reason,
-                cause,
-                at,
-                attempts: open.attempts,
-            };
+        self.quarantined.insert(seq);
+        let set_aside = SetAside {
+            reason,
+            cause,
+            at,
+            attempts: open.attempts,
+            appended_at: open.appended_at,
+            about: open.about,
+        };
+        self.entries.replace(seq, Entry::Quarantined(Box::new(set_aside)));
+    }
+
+    /// Out of quarantine, among the unread.
+    pub(super) fn retried(&mut self, seq: Seq, at: Moment) {
+        if self.quarantined.remove(&seq)
+            && let Some(Entry::Quarantined(set_aside)) = self.entries.replace(seq, Entry::Open)
+        {
+            self.reopen(seq, set_aside.appended_at, at, set_aside.about);
+        }
+    }
+
+    /// Out of quarantine, for good.
+    pub(super) fn dropped(&mut self, seq: Seq, at: Moment, ending: Arc<Ending>) {
+        if self.quarantined.remove(&seq)
+            && let Some(Entry::Quarantined(set_aside)) = self.entries.get(seq)
+        {
+            let attempts = set_aside.attempts;
+            self.end(seq, at, ending, attempts);
+        }
+    }
+
+    /// The message is no longer kept; its id is known.
+    pub(super) fn buried(&mut self, seq: Seq, appended_at: Moment) {
+        if let Some(Entry::Acked { ending, .. }) = self.entries.get(seq) {
+            let ending = Arc::clone(ending);
+            self.entries.replace(seq, Entry::Pruned { ending, appended_at });
+            self.pruned += 1;
+        }
+    }
+
+    /// The message is no longer kept, and neither is its id.
+    pub(super) fn gone(&mut self, seq: Seq, id: Key) {
+        if let Some(Entry::Acked { .. }) = self.entries.replace(seq, Entry::Gone) {
+            self.pruned += 1;
+        }
+        if self.ids.get(&id) == Some(&seq) {
+            self.ids.remove(&id);
+        }
+    }
+
+    /// Gives back the memory of what is no longer kept.
+    pub(super) fn tidy(&mut self, now: Moment) {
+        self.dangling = 0;
+        let MailboxIndex {
+            entries,
+            acks,
+            finished,
+            policy,
+            ids,
+            ..
+        } = self;
+        acks.retain(|(_, seq)| matches!(entries.get(*seq), Some(Entry::Acked { .. })));
+        finished.retain(|_, last| now.since(last.at) <= policy.unchanged_for);
+        if acks.len() < acks.capacity() / 4 {
+            acks.shrink_to_fit();
+        }
+        if ids.len() < ids.capacity() / 4 {
+            ids.shrink_to_fit();
+        }
+        if finished.len() < finished.capacity() / 4 {
+            finished.shrink_to_fit();
         }
     }
 
@@ -326,8 +405,9 @@ impl MailboxIndex {
         }
     }
 
+    /// `None` for a message that there is not, or no longer.
     pub(super) fn state(&self, seq: Seq) -> Option<(EnvelopeState, u32)> {
-        let state = match self.entry(seq)? {
+        let state = match self.entries.get(seq)? {
             Entry::Open => {
                 let open = self.open.get(&seq)?;
                 let state = match open.lease {
@@ -338,35 +418,23 @@ impl MailboxIndex {
                 };
                 (state, open.attempts)
             }
-            Entry::Acked {
-                outcome,
-                by,
-                at,
-                attempts,
-            } => (
+            Entry::Acked { ending, at, attempts } => (
                 EnvelopeState::Acked {
-                    outcome: Arc::clone(outcome),
+                    outcome: Arc::clone(&ending.outcome),
                     at: *at,
-                    by: by.clone(),
+                    by: ending.by.clone(),
                 },
                 *attempts,
             ),
-            Entry::Quarantined {
-                reason,
-                cause,
-                at,
-                attempts,
-            } => {
-                let reason = Arc::clone(reason);
-                (
-                    EnvelopeState::Quarantined {
-                        at: *at,
-                        cause: *cause,
-                        reason,
-                    },
-                    *attempts,
-                )
-            }
+            Entry::Quarantined(set_aside) => (
+                EnvelopeState::Quarantined {
+                    at: set_aside.at,
+                    cause: set_aside.cause,
+                    reason: Arc::clone(&set_aside.reason),
+                },
+                set_aside.attempts,
+            ),
+            Entry::Pruned { .. } | Entry::Gone => return None,
         };
         Some(state)
     }
@@ -379,14 +447,19 @@ impl MailboxIndex {
         } else {
             Some(now)
         };
+        let total = self.entries.count();
+        let unread = self.open.len() as u64;
+        let quarantined = self.quarantined.len() as u64;
         MailboxStatus {
             name: name.clone(),
-            total: self.entries.len() as u64,
-            unread: self.open.len() as u64,
+            total,
+            unread,
             leased: self.leased,
             backing_off,
-            acked: self.acks.len() as u64,
-            quarantined: self.quarantined,
+            acked: total - unread - quarantined,
+            pruned: self.pruned,
+            quarantined,
+            last_ack: self.last_ack,
             oldest_unread: self.open.first_key_value().map(|(_, open)| open.appended_at),
             next_deliverable,
         }

@@ -12,23 +12,28 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::event::DeliveryEvent;
+use crate::event::StampedEvent;
 use crate::mailboxes::OpenError;
 use crate::message::Message;
 use crate::names::{Digest, Incarnation, MailboxName, Seq};
-use crate::store::{Cursor, Epoch, Head, Record, Store, StoreError, Stored, Write, Wrote};
+use crate::store::{Cursor, Epoch, Fate, Head, Record, Store, StoreError, Stored, Write, Wrote};
 
 mod bodies;
 mod chunk;
 mod home;
 mod journal;
 mod mark;
+mod places;
+mod prune;
+mod reserve;
 
 use bodies::Bodies;
 use chunk::{Chunk, Chunker, INLINE, Line, Rec};
 use home::Home;
 use journal::Journal;
 use mark::Mark;
+use places::Places;
+use reserve::Reserve;
 
 /// Mailboxes on the disk, in a folder of their own that one process has open at a time.
 ///
@@ -41,6 +46,7 @@ pub struct DiskStore {
     journal: Option<Journal>,
     bodies: Bodies,
     mark: Mark,
+    reserve: Reserve,
     places: HashMap<MailboxName, Places>,
     epochs: HashMap<MailboxName, Epoch>,
     /// The key of the next chunk.
@@ -48,39 +54,6 @@ pub struct DiskStore {
     /// Whether files that no record names were swept away since the store was opened.
     swept: bool,
     syncs: Arc<AtomicU64>,
-}
-
-/// Where a mailbox's messages are.
-#[derive(Debug, Clone, Default)]
-struct Places {
-    count: u64,
-    /// The first of the messages in each chunk that has any, and the chunk's key.
-    chunks: Vec<(Seq, u64)>,
-}
-
-impl Places {
-    fn next(&self) -> Seq {
-        Seq(self.count + 1)
-    }
-
-    fn add(&mut self, key: u64) {
-        if self.chunks.last().is_none_or(|(_, last)| *last != key) {
-            self.chunks.push((self.next(), key));
-        }
-        self.count += 1;
-    }
-
-    /// The chunks that hold the messages from `first` to `last`.
-    fn chunks(&self, first: Seq, last: Seq) -> impl Iterator<Item = u64> {
-        let from = self
-            .chunks
-            .partition_point(|(start, _)| *start <= first)
-            .saturating_sub(1);
-        self.chunks[from..]
-            .iter()
-            .take_while(move |(start, _)| *start <= last)
-            .map(|(_, key)| *key)
-    }
 }
 
 impl fmt::Debug for DiskStore {
@@ -101,12 +74,18 @@ impl DiskStore {
         let home = Home::open(dir)?;
         let bodies = Bodies::open(home.bodies())?;
         let mark = Mark::open(home.dir())?;
-        let journal = Journal::open(&home.journal())?;
+        let mut reserve = Reserve::open(home.dir());
+        let journal = match Journal::open(&home.journal()) {
+            // Opening writes too.
+            Err(StoreError::Full { .. }) if reserve.release() => Journal::open(&home.journal())?,
+            opened => opened?,
+        };
         Ok(DiskStore {
             home,
             journal: Some(journal),
             bodies,
             mark,
+            reserve,
             places: HashMap::new(),
             epochs: HashMap::new(),
             next: 0,
@@ -134,10 +113,26 @@ impl DiskStore {
         })
     }
 
-    /// Passes a result on; an error closes the journal.
+    fn damaged_chunk(&self, key: u64, what: &dyn fmt::Display) -> StoreError {
+        self.damaged(format!("chunk {key}: {what}"))
+    }
+
+    fn chunk_value(&self, key: u64) -> Result<::sled::IVec, StoreError> {
+        let value = self.journal()?.get(key)?;
+        value.ok_or_else(|| self.damaged(format!("chunk {key} is gone")))
+    }
+
+    fn count_sync(&self) {
+        self.syncs.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Passes a result on; an error closes the journal, and a full disk gets what was set aside for it.
     fn watched<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if result.is_err() {
+        if let Err(error) = &result {
             self.journal = None;
+            if matches!(error, StoreError::Full { .. }) {
+                self.reserve.release();
+            }
         }
         result
     }
@@ -168,45 +163,27 @@ impl DiskStore {
             let chunk = Chunk::decode(value).map_err(|error| damaged(key, &error))?;
             let known = names.of(&chunk).map_err(|error| damaged(key, &error))?;
             let fresh = key >= self.next;
-            for record in chunk.records {
-                let of = match &record {
-                    Rec::Message { of, .. } | Rec::Event { of, .. } => *of,
-                };
-                let of = usize::try_from(of).ok().and_then(|of| known.get(of));
+            for record in &chunk.records {
+                let at = usize::try_from(record.of()).ok();
+                let of = at.and_then(|at| known.get(at));
                 let of = of.ok_or_else(|| damaged(key, &"a record of no mailbox"))?;
-                match record {
-                    Rec::Message {
-                        seq,
-                        appended_at,
-                        id,
-                        intent,
-                        subject,
-                        evidence,
-                        line,
-                        ..
-                    } => {
-                        if fresh {
-                            let places = self.places.entry(of.clone()).or_default();
-                            if places.next() != Seq(seq) {
-                                let what = format!("message {seq} of {of} where {} follows", places.next());
-                                return Err(damaged(key, &what));
-                            }
-                            places.add(key);
-                            if let Line::File(digest) = line {
-                                self.bodies.used(digest);
-                            }
-                        }
-                        let head = Head {
-                            id,
-                            intent,
-                            appended_at,
-                            subject,
-                            evidence,
-                        };
-                        each(of, Record::Message { seq: Seq(seq), head });
+                if fresh {
+                    let places = match self.places.get_mut(of) {
+                        Some(places) => places,
+                        None => self.places.entry(of.clone()).or_default(),
+                    };
+                    if let Some(number) = number(record)
+                        && places.next() != number
+                    {
+                        let what = format!("message {number} of {of} where {} follows", places.next());
+                        return Err(damaged(key, &what));
                     }
-                    Rec::Event { event, .. } => each(of, Record::Event(event)),
+                    note(places, key, record);
+                    if let Some(digest) = body(record) {
+                        self.bodies.used(digest);
+                    }
                 }
+                each(of, shown(record));
             }
             self.next = self.next.max(key + 1);
             Ok(())
@@ -233,7 +210,7 @@ impl DiskStore {
                 Write::Message { to, stored } => {
                     let count = numbers
                         .entry(to)
-                        .or_insert_with(|| self.places.get(to).map_or(0, |places| places.count));
+                        .or_insert_with(|| self.places.get(to).map_or(0, Places::count));
                     *count += 1;
                     let line = stored.message.line();
                     let file = (line.len() > INLINE).then(|| Digest::of(line.as_bytes()));
@@ -246,7 +223,7 @@ impl DiskStore {
                         wrote.push(Wrote::Fenced);
                         continue;
                     }
-                    chunker.event(of, event, texts(&event.event));
+                    chunker.event(of, event);
                     wrote.push(Wrote::Placed(event.seq));
                 }
             }
@@ -258,8 +235,8 @@ impl DiskStore {
         self.bodies.keep(&files)?;
         let first = self.next;
         let values = (first..).zip(chunks.iter().map(Chunk::encode));
-        self.journal()?.write(values)?;
-        self.syncs.fetch_add(1, Ordering::Relaxed);
+        self.journal()?.write(values.collect())?;
+        self.count_sync();
         for (key, chunk) in (first..).zip(&chunks) {
             self.note(key, chunk);
         }
@@ -267,13 +244,10 @@ impl DiskStore {
         Ok(wrote)
     }
 
-    /// Remembers where the messages of a written chunk are.
+    /// Remembers what is in a written chunk.
     fn note(&mut self, key: u64, chunk: &Chunk<'_>) {
         for record in &chunk.records {
-            let Rec::Message { of, line, .. } = record else {
-                continue;
-            };
-            let of = chunk.mailboxes[*of as usize];
+            let of = chunk.mailboxes[record.of() as usize];
             let places = match self.places.get_mut(of) {
                 Some(places) => places,
                 None => {
@@ -281,9 +255,9 @@ impl DiskStore {
                     self.places.entry(name).or_default()
                 }
             };
-            places.add(key);
-            if let Line::File(digest) = line {
-                self.bodies.used(*digest);
+            note(places, key, record);
+            if let Some(digest) = body(record) {
+                self.bodies.used(digest);
             }
         }
         self.next = self.next.max(key + 1);
@@ -298,13 +272,9 @@ impl DiskStore {
         let Some(places) = self.places.get(of) else {
             return Ok(found);
         };
-        for key in places.chunks(*seqs.start(), *seqs.end()) {
-            let value = self
-                .journal()?
-                .get(key)?
-                .ok_or_else(|| self.damaged(format!("chunk {key} is gone")))?;
-            let chunk =
-                Chunk::decode(&value).map_err(|error| self.damaged(format!("chunk {key}: {error}")))?;
+        for key in places.chunks(seqs) {
+            let value = self.chunk_value(key)?;
+            let chunk = Chunk::decode(&value).map_err(|error| self.damaged_chunk(key, &error))?;
             for record in &chunk.records {
                 let Rec::Message {
                     of: at, seq, line, ..
@@ -332,45 +302,27 @@ impl DiskStore {
         Ok(found)
     }
 
-    fn drop_bytes(&mut self, of: &MailboxName, seqs: &[Seq]) -> Result<(), StoreError> {
+    fn events_of(
+        &self,
+        of: &MailboxName,
+        seqs: &RangeInclusive<Seq>,
+    ) -> Result<Vec<StampedEvent>, StoreError> {
+        let mut found = Vec::new();
         let Some(places) = self.places.get(of) else {
-            return Ok(());
+            return Ok(found);
         };
-        let mut keys: Vec<u64> = seqs.iter().flat_map(|seq| places.chunks(*seq, *seq)).collect();
-        keys.sort_unstable();
-        keys.dedup();
-        let mut values = Vec::new();
-        let mut unused = Vec::new();
-        for key in keys {
-            let value = self
-                .journal()?
-                .get(key)?
-                .ok_or_else(|| self.damaged(format!("chunk {key} is gone")))?;
-            let mut chunk =
-                Chunk::decode(&value).map_err(|error| self.damaged(format!("chunk {key}: {error}")))?;
+        for key in places.event_chunks(seqs) {
+            let value = self.chunk_value(key)?;
+            let chunk = Chunk::decode(&value).map_err(|error| self.damaged_chunk(key, &error))?;
             let at = chunk.mailboxes.iter().position(|name| *name == of.as_str());
-            for record in &mut chunk.records {
-                let Rec::Message { of, seq, line, .. } = record else {
-                    continue;
-                };
-                if Some(*of as usize) != at || !seqs.contains(&Seq(*seq)) {
-                    continue;
+            found.extend(chunk.records.into_iter().filter_map(|record| match record {
+                Rec::Event { of, event } if Some(of as usize) == at && seqs.contains(&event.seq) => {
+                    Some(event)
                 }
-                if let Line::File(digest) = line {
-                    unused.push(*digest);
-                }
-                *line = Line::Gone;
-            }
-            values.push((key, chunk.encode()));
+                _ => None,
+            }));
         }
-        if values.is_empty() {
-            return Ok(());
-        }
-        self.journal()?.write(values)?;
-        self.syncs.fetch_add(1, Ordering::Relaxed);
-        unused
-            .into_iter()
-            .try_for_each(|digest| self.bodies.unused(digest))
+        Ok(found)
     }
 }
 
@@ -380,7 +332,8 @@ impl Store for DiskStore {
         after: Option<Cursor>,
         each: &mut (dyn FnMut(&MailboxName, Record<'_>) + Send),
     ) -> Result<Cursor, StoreError> {
-        self.load_all(after, each)
+        let loaded = self.load_all(after, each);
+        self.watched(loaded)
     }
 
     async fn commit(&mut self, group: &[Write]) -> Result<Vec<Wrote>, StoreError> {
@@ -397,9 +350,26 @@ impl Store for DiskStore {
         self.watched(found)
     }
 
-    async fn forget(&mut self, of: &MailboxName, seqs: &[Seq]) -> Result<(), StoreError> {
-        let dropped = self.drop_bytes(of, seqs);
-        self.watched(dropped)
+    async fn events(
+        &mut self,
+        of: &MailboxName,
+        seqs: RangeInclusive<Seq>,
+    ) -> Result<Vec<StampedEvent>, StoreError> {
+        let found = self.events_of(of, &seqs);
+        self.watched(found)
+    }
+
+    async fn prune(
+        &mut self,
+        from: Option<Cursor>,
+        fate: &mut (dyn FnMut(&MailboxName, &Record<'_>) -> Fate + Send),
+    ) -> Result<Option<Cursor>, StoreError> {
+        let next = self.prune_step(from, fate);
+        self.watched(next)
+    }
+
+    fn room(&mut self) -> Result<(), StoreError> {
+        self.reserve.room()
     }
 
     /// The folder is locked, so nobody outside this store can own anything: a count is enough.
@@ -466,17 +436,75 @@ fn stored(record: &Rec<'_>, line: &str) -> Option<Stored> {
     })
 }
 
-/// How many bytes of text an event holds.
-fn texts(event: &DeliveryEvent) -> usize {
-    match event {
-        DeliveryEvent::Acked { outcome: text, .. }
-        | DeliveryEvent::Failed { reason: text, .. }
-        | DeliveryEvent::HandedBack { reason: text, .. }
-        | DeliveryEvent::Quarantined { reason: text, .. } => text.len(),
-        DeliveryEvent::Leased { .. }
-        | DeliveryEvent::Extended { .. }
-        | DeliveryEvent::Expired { .. }
-        | DeliveryEvent::Voided { .. } => 0,
+/// A record as a load shows it.
+fn shown<'a>(record: &'a Rec<'a>) -> Record<'a> {
+    match record {
+        Rec::Message {
+            seq,
+            appended_at,
+            id,
+            intent,
+            subject,
+            evidence,
+            ..
+        } => {
+            let head = Head {
+                id,
+                intent,
+                appended_at: *appended_at,
+                subject: *subject,
+                evidence: *evidence,
+            };
+            Record::Message { seq: Seq(*seq), head }
+        }
+        Rec::Event { event, .. } => Record::Event(event.clone()),
+        Rec::Tombstone {
+            seq,
+            appended_at,
+            id,
+            outcome,
+            ..
+        } => Record::Tombstone {
+            seq: Seq(*seq),
+            id,
+            appended_at: *appended_at,
+            outcome,
+        },
+        Rec::Gone { first, last, .. } => Record::Gone {
+            first: Seq(*first),
+            last: Seq(*last),
+        },
+    }
+}
+
+/// The number that must be the next of its mailbox where this record is in the journal.
+fn number(record: &Rec<'_>) -> Option<Seq> {
+    match record {
+        Rec::Message { seq, .. } | Rec::Tombstone { seq, .. } | Rec::Gone { first: seq, .. } => {
+            Some(Seq(*seq))
+        }
+        Rec::Event { .. } => None,
+    }
+}
+
+/// The file that a message is in.
+fn body(record: &Rec<'_>) -> Option<Digest> {
+    match record {
+        Rec::Message {
+            line: Line::File(digest),
+            ..
+        } => Some(*digest),
+        _ => None,
+    }
+}
+
+/// Remembers where a record is.
+fn note(places: &mut Places, key: u64, record: &Rec<'_>) {
+    match record {
+        Rec::Message { .. } => places.message(key),
+        Rec::Event { event, .. } => places.event(event.seq, key),
+        Rec::Tombstone { .. } => places.skip(1),
+        Rec::Gone { first, last, .. } => places.skip((last + 1).saturating_sub(*first)),
     }
 }
 

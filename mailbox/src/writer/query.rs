@@ -118,18 +118,13 @@ impl<S: Store> Writer<S> {
             .unwrap_or(usize::MAX);
         let wanted = index.select(of, after, None, count);
         let envelopes = self.read(of, &wanted).await?;
-        let mut events: BTreeMap<Seq, Vec<StampedEvent>> = BTreeMap::new();
-        let mut collect = |name: &MailboxName, record: Record<'_>| {
-            if let Record::Event(event) = record
-                && name == of
-                && seqs.contains(&event.seq)
-            {
-                events.entry(event.seq).or_default().push(event);
-            }
-        };
-        if let Err(error) = self.store.load(None, &mut collect).await {
+        let found = self.store.events(of, seqs).await.map_err(|error| {
             self.index = None;
-            return Err(MailboxError::Store(Arc::new(error)));
+            MailboxError::Store(Arc::new(error))
+        })?;
+        let mut events: BTreeMap<Seq, Vec<StampedEvent>> = BTreeMap::new();
+        for event in found {
+            events.entry(event.seq).or_default().push(event);
         }
         let with_events = |envelope: Envelope| {
             let events = events.remove(&envelope.seq).unwrap_or_default();

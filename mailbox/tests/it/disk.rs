@@ -104,12 +104,12 @@ async fn a_database_that_was_not_finished_is_made_again() {
 async fn another_format_is_left_untouched() {
     let dir = tempfile::tempdir().unwrap();
     open(dir.path()).unwrap().close().await;
-    std::fs::write(dir.path().join("format"), "mailbox 2\n").unwrap();
+    std::fs::write(dir.path().join("format"), "mailbox 3\n").unwrap();
     let error = open(dir.path()).unwrap_err();
     assert!(
         error
             .to_string()
-            .contains("format \"mailbox 2\", this program reads format \"mailbox 1\"")
+            .contains("format \"mailbox 3\", this program reads format \"mailbox 2\"")
     );
 }
 

@@ -5,10 +5,10 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::Mutex;
 
-use mailbox::store::{Cursor, Epoch, MemoryStore, Record, Store, StoreError, Stored, Write, Wrote};
+use mailbox::store::{Cursor, Epoch, Fate, MemoryStore, Record, Store, StoreError, Stored, Write, Wrote};
 use mailbox::{
     Appended, Done, EnvelopeState, Filter, Incarnation, Lessee, MailboxError, MailboxName, Mailboxes,
-    ManualClock, Moment, Seq,
+    ManualClock, Moment, Seq, StampedEvent,
 };
 
 use crate::{draft, name};
@@ -66,8 +66,20 @@ impl Store for Flaky {
         self.inner.read(of, seqs).await
     }
 
-    async fn forget(&mut self, of: &MailboxName, seqs: &[Seq]) -> Result<(), StoreError> {
-        self.inner.forget(of, seqs).await
+    async fn events(
+        &mut self,
+        of: &MailboxName,
+        seqs: RangeInclusive<Seq>,
+    ) -> Result<Vec<StampedEvent>, StoreError> {
+        self.inner.events(of, seqs).await
+    }
+
+    async fn prune(
+        &mut self,
+        from: Option<Cursor>,
+        fate: &mut (dyn FnMut(&MailboxName, &Record<'_>) -> Fate + Send),
+    ) -> Result<Option<Cursor>, StoreError> {
+        self.inner.prune(from, fate).await
     }
 
     async fn own(&mut self, of: &MailboxName, by: Incarnation) -> Result<Epoch, StoreError> {

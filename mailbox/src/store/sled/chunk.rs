@@ -3,23 +3,26 @@
 //! Many small keys are what costs most in a tree, so a value holds a chunk of records: about twenty
 //! small messages, or more events. A value begins with the version of this layout and a checksum.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
-use crate::event::StampedEvent;
+use crate::event::{DeliveryEvent, StampedEvent};
 use crate::names::{Digest, MailboxName};
 use crate::store::Stored;
 
 /// The layout that this file writes.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// The first layout: the same without tombstones, gone numbers and messages out of quarantine.
+const VERSION_1: u8 = 1;
 /// Version and checksum.
 const PREFIX: usize = 5;
 /// Messages in one chunk: more bring little, and a chunk is rewritten whole when one is pruned.
 const MESSAGES: usize = 20;
 /// Bytes of records in one chunk. Larger values are written to files that the database never syncs.
-const BYTES: usize = 6 * 1024;
+pub(super) const BYTES: usize = 6 * 1024;
 /// A larger message has a file of its own, for the same reason.
 pub(super) const INLINE: usize = 6 * 1024;
 /// What a record costs beside its texts, about: only used to decide where a chunk ends.
@@ -56,6 +59,74 @@ pub(super) enum Rec<'a> {
         of: u32,
         event: StampedEvent,
     },
+    /// A message that was pruned and whose id is known.
+    Tombstone {
+        of: u32,
+        seq: u64,
+        appended_at: Moment,
+        id: &'a str,
+        outcome: Cow<'a, str>,
+    },
+    /// Messages that were pruned, by their first and last number.
+    Gone {
+        of: u32,
+        first: u64,
+        last: u64,
+    },
+}
+
+impl Rec<'_> {
+    /// The place of its mailbox in the chunk.
+    pub(super) fn of(&self) -> u32 {
+        match self {
+            Rec::Message { of, .. }
+            | Rec::Event { of, .. }
+            | Rec::Tombstone { of, .. }
+            | Rec::Gone { of, .. } => *of,
+        }
+    }
+
+    fn of_mut(&mut self) -> &mut u32 {
+        match self {
+            Rec::Message { of, .. }
+            | Rec::Event { of, .. }
+            | Rec::Tombstone { of, .. }
+            | Rec::Gone { of, .. } => of,
+        }
+    }
+
+    /// The bytes that it takes, about.
+    fn size(&self) -> usize {
+        let texts = match self {
+            Rec::Message { id, line, .. } => {
+                let line = match line {
+                    Line::Here(line) => line.len(),
+                    Line::File(_) | Line::Gone => 0,
+                };
+                id.len() + line
+            }
+            Rec::Event { event, .. } => texts(&event.event),
+            Rec::Tombstone { id, outcome, .. } => id.len() + outcome.len(),
+            Rec::Gone { .. } => 0,
+        };
+        texts + RECORD
+    }
+}
+
+/// How many bytes of text an event holds.
+fn texts(event: &DeliveryEvent) -> usize {
+    match event {
+        DeliveryEvent::Acked { outcome: text, .. }
+        | DeliveryEvent::Failed { reason: text, .. }
+        | DeliveryEvent::HandedBack { reason: text, .. }
+        | DeliveryEvent::Quarantined { reason: text, .. }
+        | DeliveryEvent::Dropped { reason: text } => text.len(),
+        DeliveryEvent::Leased { .. }
+        | DeliveryEvent::Extended { .. }
+        | DeliveryEvent::Expired { .. }
+        | DeliveryEvent::Voided { .. }
+        | DeliveryEvent::Retried => 0,
+    }
 }
 
 /// Where a message's line is.
@@ -65,7 +136,7 @@ pub(super) enum Line<'a> {
     Here(#[serde(borrow)] &'a str),
     /// In the file that is named by the digest of its content.
     File(Digest),
-    /// It was pruned.
+    /// It was pruned. No longer written.
     Gone,
 }
 
@@ -99,7 +170,7 @@ impl<'a> Chunk<'a> {
             return Err(ChunkError::Short(value.len()));
         };
         let [version, checksum @ ..] = *prefix;
-        if version != VERSION {
+        if ![VERSION_1, VERSION].contains(&version) {
             return Err(ChunkError::Version(version));
         }
         if crc32fast::hash(body) != u32::from_le_bytes(checksum) {
@@ -110,8 +181,9 @@ impl<'a> Chunk<'a> {
 }
 
 /// Cuts a group of records into chunks.
-#[derive(Default)]
 pub(super) struct Chunker<'a> {
+    /// At most so many chunks; what does not fit in them makes the last one larger.
+    most: usize,
     done: Vec<Chunk<'a>>,
     current: Option<Current<'a>>,
 }
@@ -123,7 +195,21 @@ struct Current<'a> {
     bytes: usize,
 }
 
+impl Default for Chunker<'_> {
+    fn default() -> Self {
+        Chunker::of_at_most(usize::MAX)
+    }
+}
+
 impl<'a> Chunker<'a> {
+    pub(super) fn of_at_most(chunks: usize) -> Chunker<'a> {
+        Chunker {
+            most: chunks,
+            done: Vec::new(),
+            current: None,
+        }
+    }
+
     pub(super) fn message(
         &mut self,
         of: &'a MailboxName,
@@ -132,11 +218,8 @@ impl<'a> Chunker<'a> {
         file: Option<Digest>,
     ) {
         let line = stored.message.line();
-        let inline = if file.is_some() { 0 } else { line.len() };
-        let current = self.room(inline + stored.message.msg_id().as_str().len() + RECORD, 1);
-        let of = current.place(of);
-        current.chunk.records.push(Rec::Message {
-            of,
+        let record = Rec::Message {
+            of: 0,
             seq,
             appended_at: stored.appended_at,
             id: stored.message.msg_id().as_str(),
@@ -145,16 +228,21 @@ impl<'a> Chunker<'a> {
             evidence: stored.evidence,
             cause: stored.cause.as_ref().map(AsRef::as_ref),
             line: file.map_or(Line::Here(line), Line::File),
-        });
+        };
+        self.record(of.as_str(), record);
     }
 
-    pub(super) fn event(&mut self, of: &'a MailboxName, event: &StampedEvent, texts: usize) {
-        let current = self.room(texts + RECORD, 0);
-        let of = current.place(of);
-        current.chunk.records.push(Rec::Event {
-            of,
-            event: event.clone(),
-        });
+    pub(super) fn event(&mut self, of: &'a MailboxName, event: &StampedEvent) {
+        let event = event.clone();
+        self.record(of.as_str(), Rec::Event { of: 0, event });
+    }
+
+    /// A record of this mailbox, wherever it says that its mailbox is.
+    pub(super) fn record(&mut self, of: &'a str, mut record: Rec<'a>) {
+        let messages = usize::from(matches!(record, Rec::Message { .. }));
+        let current = self.room(record.size(), messages);
+        *record.of_mut() = current.place(of);
+        current.chunk.records.push(record);
     }
 
     /// The chunk that has room for so many bytes and messages more.
@@ -163,7 +251,7 @@ impl<'a> Chunker<'a> {
             .current
             .as_ref()
             .is_some_and(|current| current.bytes + bytes > BYTES || current.messages + messages > MESSAGES);
-        if full {
+        if full && self.done.len() + 1 < self.most {
             self.done.extend(self.current.take().map(|current| current.chunk));
         }
         let current = self.current.get_or_insert_with(|| Current {
@@ -187,10 +275,10 @@ impl<'a> Chunker<'a> {
 }
 
 impl<'a> Current<'a> {
-    fn place(&mut self, of: &'a MailboxName) -> u32 {
+    fn place(&mut self, of: &'a str) -> u32 {
         let Current { chunk, places, .. } = self;
-        *places.entry(of.as_str()).or_insert_with(|| {
-            chunk.mailboxes.push(of.as_str());
+        *places.entry(of).or_insert_with(|| {
+            chunk.mailboxes.push(of);
             u32::try_from(chunk.mailboxes.len() - 1).expect("a chunk holds far fewer records")
         })
     }
@@ -232,7 +320,7 @@ mod tests {
         let mut chunker = Chunker::default();
         chunker.message(&qa, 3, &message, None);
         chunker.message(&drip, 1, &message, Some(Digest::of(b"big")));
-        chunker.event(&qa, &event, 0);
+        chunker.event(&qa, &event);
         let chunks = chunker.finish();
         assert_eq!(chunks.len(), 1);
         assert_eq!(chunks[0].mailboxes, ["qa", "drip"]);
@@ -309,8 +397,10 @@ mod tests {
             DeliveryEvent::Voided { lease },
             DeliveryEvent::Quarantined {
                 cause: QuarantineCause::Attempts,
-                reason,
+                reason: reason.clone(),
             },
+            DeliveryEvent::Retried,
+            DeliveryEvent::Dropped { reason },
         ];
         let message = stored("m-1", 10);
         let mut chunker = Chunker::default();
@@ -321,16 +411,45 @@ mod tests {
                 at: Moment::from_millis(1_778_780_700_001),
                 event,
             };
-            chunker.event(&qa, &event, 0);
+            chunker.event(&qa, &event);
         }
+        let tombstone = Rec::Tombstone {
+            of: 0,
+            seq: 2,
+            appended_at: Moment::from_millis(1_778_780_700_002),
+            id: "m-2",
+            outcome: "superseded".into(),
+        };
+        chunker.record("qa", tombstone);
+        chunker.record(
+            "qa",
+            Rec::Gone {
+                of: 0,
+                first: 3,
+                last: 9,
+            },
+        );
         chunker.finish()[0].encode()
     }
 
-    /// Version 1 as it was first stored. When this fails, mailboxes of before no longer read: raise
-    /// the version and keep reading the old one.
+    /// Version 1 as it was first stored. When this fails, mailboxes of before no longer read.
     #[test]
-    fn version_1_is_stored_as_ever() {
+    fn version_1_still_reads() {
         let stored_then: &[u8] = include_bytes!("fixtures/chunk-v1.bin");
+        let now = every_kind();
+        let chunk = Chunk::decode(&now).unwrap();
+        let mut then = Chunk::decode(stored_then).unwrap();
+        assert_eq!(then.records.len(), 9);
+        assert_eq!(then.records[..], chunk.records[..9]);
+        then.records
+            .extend(Chunk::decode(&now).unwrap().records.into_iter().skip(9));
+        assert_eq!(then.encode(), now);
+    }
+
+    /// Version 2 as it was first stored. When this fails, raise the version and keep reading this one.
+    #[test]
+    fn version_2_is_stored_as_ever() {
+        let stored_then: &[u8] = include_bytes!("fixtures/chunk-v2.bin");
         assert_eq!(Chunk::decode(stored_then), Chunk::decode(&every_kind()));
         assert_eq!(stored_then, every_kind());
     }

@@ -23,7 +23,9 @@ use crate::store::sled::failed;
 use crate::store::sled::journal::Journal;
 
 /// What `format` holds.
-const FORMAT: &str = "mailbox 1";
+const FORMAT: &str = "mailbox 2";
+/// What it held before anything was pruned. It is read, and made the present one.
+const FORMAT_1: &str = "mailbox 1";
 
 /// The folder, locked.
 #[derive(Debug)]
@@ -70,7 +72,7 @@ impl Home {
         match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(OpenError::Store(failed("read", &path)(error))),
-            Ok(found) if found.trim_end() != FORMAT => Err(OpenError::Version {
+            Ok(found) if ![FORMAT_1, FORMAT].contains(&found.trim_end()) => Err(OpenError::Version {
                 dir: self.dir.clone(),
                 found: found.trim_end().to_owned(),
                 known: FORMAT.to_owned(),
@@ -103,7 +105,7 @@ impl Home {
 
     fn write_format(&self) -> Result<(), StoreError> {
         let path = self.dir.join("format");
-        if path.exists() {
+        if fs::read_to_string(&path).is_ok_and(|found| found.trim_end() == FORMAT) {
             return Ok(());
         }
         let unfinished = self.dir.join("format.new");

@@ -76,8 +76,32 @@ impl Journal {
     }
 
     /// Writes these chunks as a whole and syncs them to the disk.
-    pub(super) fn write(&self, chunks: impl IntoIterator<Item = (u64, Vec<u8>)>) -> Result<(), StoreError> {
+    ///
+    /// One chunk is whole by itself; a batch costs a record of its own, written and waited for apart.
+    pub(super) fn write(&self, chunks: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
+        guarded(&self.dir, || {
+            match <[_; 1]>::try_from(chunks) {
+                Ok([(key, value)]) => drop(self.tree.insert(key.to_be_bytes(), value)?),
+                Err(chunks) => {
+                    let mut batch = Batch::default();
+                    for (key, value) in chunks {
+                        batch.insert(&key.to_be_bytes(), value);
+                    }
+                    self.tree.apply_batch(batch)?;
+                }
+            }
+            self.db.flush()
+        })?;
+        let path = self.dir.join("db");
+        self.file.sync_data().map_err(failed("sync", &path))
+    }
+
+    /// Puts these chunks in the place of those with the keys in `old`, as a whole, and syncs that.
+    pub(super) fn rewrite(&self, old: &[u64], chunks: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
         let mut batch = Batch::default();
+        for key in old {
+            batch.remove(&key.to_be_bytes());
+        }
         for (key, value) in chunks {
             batch.insert(&key.to_be_bytes(), value);
         }
@@ -89,6 +113,25 @@ impl Journal {
         self.file.sync_data().map_err(failed("sync", &path))
     }
 
+    /// At most so many chunks from `first` on and before `end`, in order.
+    pub(super) fn some(&self, first: u64, end: u64, count: usize) -> Result<Vec<(u64, IVec)>, StoreError> {
+        let range = first.to_be_bytes()..end.max(first).to_be_bytes();
+        let found = guarded(&self.dir, || {
+            let chunks = self.tree.range(range);
+            chunks.take(count).collect::<sled::Result<Vec<_>>>()
+        })?;
+        let numbered = |(key, value): (IVec, IVec)| Ok((self.number(&key)?, value));
+        found.into_iter().map(numbered).collect()
+    }
+
+    fn number(&self, key: &[u8]) -> Result<u64, StoreError> {
+        let key = <[u8; 8]>::try_from(key).map_err(|_| StoreError::Damaged {
+            path: self.dir.clone(),
+            what: format!("a key of {} bytes", key.len()),
+        })?;
+        Ok(u64::from_be_bytes(key))
+    }
+
     pub(super) fn get(&self, key: u64) -> Result<Option<IVec>, StoreError> {
         guarded(&self.dir, || self.tree.get(key.to_be_bytes()))
     }
@@ -98,11 +141,7 @@ impl Journal {
         let from = after.map_or(0, |after| after + 1);
         let mut chunks = guarded(&self.dir, || Ok(self.tree.range(from.to_be_bytes()..)))?;
         while let Some((key, value)) = guarded(&self.dir, || chunks.next().transpose())? {
-            let key = <[u8; 8]>::try_from(&key[..]).map_err(|_| StoreError::Damaged {
-                path: self.dir.clone(),
-                what: format!("a key of {} bytes", key.len()),
-            })?;
-            each(u64::from_be_bytes(key), &value)?;
+            each(self.number(&key)?, &value)?;
         }
         Ok(())
     }
