@@ -104,7 +104,7 @@ fn append(runtime: &tokio::runtime::Runtime, case: &str, appends: usize, message
 }
 
 fn consume(runtime: &tokio::runtime::Runtime, case: &str, in_hand: Option<usize>, size: Size) {
-    let (backlog, count) = (size.of(100_000, 10_000), size.of(2_000, 200));
+    let (backlog, count) = (size.of(100_000, 10_000), size.of(500, 200));
     let dir = disk::folder();
     let mut plain = PlainFile::open(dir.path());
     let storage = runtime.block_on(async {

@@ -29,7 +29,7 @@ pub fn run(size: Size) {
 }
 
 fn one_at_a_time(size: Size, backlog: usize) {
-    let count = size.of(2_000, 200);
+    let count = size.of(1_000, 200);
     let runtime = tokio_runtime();
     let dir = disk::folder();
     let folder = |name: &str| {
