@@ -116,7 +116,9 @@ impl<S: Store> Writer<S> {
         let after = seqs.start().0.checked_sub(1).map(Seq);
         let count = usize::try_from(seqs.end().0.saturating_sub(seqs.start().0).saturating_add(1))
             .unwrap_or(usize::MAX);
-        let wanted = index.select(of, after, None, count);
+        let mut wanted = index.select(of, after, None, count);
+        // Where some were pruned, as many reach beyond the last.
+        wanted.retain(|seq| seqs.contains(seq));
         let envelopes = self.read(of, &wanted).await?;
         let found = self.store.events(of, seqs).await.map_err(|error| {
             self.index = None;

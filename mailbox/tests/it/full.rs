@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use mailbox::{Appended, Filter, MailboxError, Mailboxes, Seq, SystemClock};
+use mailbox::{Appended, Done, Filter, Lessee, MailboxError, Mailboxes, Seq, SystemClock};
 
 use crate::{draft_of, name};
 
@@ -21,6 +21,14 @@ impl Small<'_> {
         mounted
             .is_ok_and(|output| output.status.success())
             .then_some(Small(dir))
+    }
+
+    fn remount(&self, how: &str) {
+        let done = Command::new("mount")
+            .args(["-o", &format!("remount,{how}")])
+            .arg(self.0)
+            .status();
+        assert!(done.unwrap().success());
     }
 }
 
@@ -59,6 +67,17 @@ async fn a_full_disk_is_an_error_and_mends_itself_with_space() {
     assert!(error.to_string().contains("no space left"), "{error}");
     assert!(error.to_string().contains("free some"), "{error}");
 
+    // What was set aside for this is for acks, the way out of it, and not for more messages.
+    for n in 0..100 {
+        let more = mailboxes.append(vec![draft_of("more", 100)]).await;
+        assert!(
+            more.is_err_and(|error| error.to_string().contains("no space left")),
+            "{n}"
+        );
+        let delivery = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
+        mailboxes.ack(delivery.lease, Done::new("handled")).await.unwrap();
+    }
+
     fs::remove_file(&filler).unwrap();
     // What was refused may or may not be found; what was acknowledged is, and the next one follows.
     let appended = mailboxes.append(vec![draft_of("after", 100)]).await.unwrap();
@@ -74,7 +93,7 @@ async fn a_full_disk_is_an_error_and_mends_itself_with_space() {
         before,
         [Appended::Known {
             seq: Seq(1),
-            outcome: None
+            outcome: Some("handled".to_owned())
         }]
     );
     let page = mailboxes
@@ -97,4 +116,28 @@ async fn a_folder_that_cannot_be_made_is_named() {
             .starts_with(&format!("cannot write in {}", file.join("mailbox").display())),
         "{error}"
     );
+}
+
+#[tokio::test]
+async fn a_disk_that_cannot_be_written_is_an_error_and_nothing_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(small) = Small::mount(dir.path()) else {
+        println!("skipped: no small file system can be mounted here");
+        return;
+    };
+    let home = small.0.join("mailbox");
+    let mailboxes = Mailboxes::open_sled(&home, Arc::new(SystemClock::start())).unwrap();
+    mailboxes.append(vec![draft_of("before", 100)]).await.unwrap();
+    mailboxes.close().await;
+    small.remount("ro");
+    let error = Mailboxes::open_sled(&home, Arc::new(SystemClock::start())).unwrap_err();
+    let cannot = format!("cannot write in {}", home.display());
+    assert!(error.to_string().starts_with(&cannot), "{error}");
+    small.remount("rw");
+    let mailboxes = Mailboxes::open_sled(&home, Arc::new(SystemClock::start())).unwrap();
+    assert_eq!(
+        mailboxes.envelopes(&name(), Filter::all()).await.unwrap().len(),
+        1
+    );
+    mailboxes.close().await;
 }

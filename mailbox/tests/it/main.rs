@@ -12,6 +12,7 @@ mod full;
 mod handle;
 mod mirror;
 mod model;
+mod prune;
 
 /// The mailbox of the tests' one actor.
 fn name() -> MailboxName {

@@ -155,3 +155,37 @@ fn lock(dir: &Path, unwritable: impl Fn(io::Error) -> OpenError) -> Result<File,
     note(&mut file).map_err(unwritable)?;
     Ok(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::Seq;
+    use crate::store::sled::DiskStore;
+    use crate::store::{Record, Store as _};
+
+    #[tokio::test]
+    async fn a_folder_of_format_1_is_read_and_becomes_the_present_one() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(DiskStore::open(dir.path()).unwrap());
+        let journal = Journal::open(&dir.path().join("journal")).unwrap();
+        let then = include_bytes!("fixtures/chunk-v1.bin").to_vec();
+        journal.write(vec![(0, then)]).unwrap();
+        journal.close().unwrap();
+        fs::write(dir.path().join("format"), "mailbox 1\n").unwrap();
+
+        let mut store = DiskStore::open(dir.path()).unwrap();
+        let (mut messages, mut events) = (0, 0);
+        let mut each = |_: &_, record: Record<'_>| match record {
+            Record::Message { seq, .. } => {
+                assert_eq!(seq, Seq(1));
+                messages += 1;
+            }
+            Record::Event(_) => events += 1,
+            Record::Tombstone { .. } | Record::Gone { .. } => panic!("format 1 has none"),
+        };
+        store.load(None, &mut each).await.unwrap();
+        assert_eq!((messages, events), (1, 8));
+        let format = fs::read_to_string(dir.path().join("format")).unwrap();
+        assert_eq!(format, "mailbox 2\n");
+    }
+}
