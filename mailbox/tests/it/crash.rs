@@ -13,9 +13,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use mailbox::{Done, Draft, EnvelopeState, Filter, Lessee, Mailboxes, Seq, SystemClock};
+use mailbox::{
+    Clock, Done, Draft, Envelope, EnvelopeState, Filter, Lessee, Mailboxes, Moment, Policy, Seq, Sleep,
+    SystemClock,
+};
 
 use crate::{draft_of, name};
 
@@ -23,6 +26,13 @@ use crate::{draft_of, name};
 const DIR: &str = "MAILBOX_CRASH_DIR";
 /// And with which number its ids begin.
 const FIRST: &str = "MAILBOX_CRASH_FIRST";
+/// And that it prunes: its value is the moment at which its clock starts, in milliseconds.
+const PRUNES: &str = "MAILBOX_CRASH_PRUNES";
+/// How much faster than real time the clock of a writer that prunes is, so that it looks for something to
+/// prune every few milliseconds.
+const HASTE: u32 = 200_000;
+/// By how much each of its lives begins later: longer than any lasts at that haste.
+const LIFE: Duration = Duration::from_secs(2 * 365 * 24 * 60 * 60);
 /// How long the writer may take to open the store on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a disk may be copied until a copy is of one moment.
@@ -48,6 +58,33 @@ fn numbered(number: u64) -> Draft {
     draft_of(&format!("m-{number}"), padding)
 }
 
+/// Time in haste.
+struct Hasty {
+    start: Moment,
+    since: Instant,
+}
+
+impl Clock for Hasty {
+    fn now(&self) -> Moment {
+        self.start.after(self.since.elapsed() * HASTE)
+    }
+
+    fn sleep_until(&self, until: Moment) -> Sleep<'_> {
+        Box::pin(tokio::time::sleep(until.since(self.now()) / HASTE))
+    }
+}
+
+/// The clock that the writer was told to have.
+fn clock() -> Arc<dyn Clock> {
+    match std::env::var(PRUNES) {
+        Ok(start) => Arc::new(Hasty {
+            start: Moment::from_millis(start.parse().unwrap()),
+            since: Instant::now(),
+        }),
+        Err(_) => Arc::new(SystemClock::start()),
+    }
+}
+
 /// Not a test: the process that is killed.
 #[test]
 #[ignore = "the writer that the other tests of this file start"]
@@ -58,7 +95,17 @@ fn the_writer() {
     let next = Arc::new(AtomicU64::new(first.parse().unwrap()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let mailboxes = Mailboxes::open_sled(Path::new(&dir), Arc::new(SystemClock::start())).unwrap();
+        let mailboxes = Mailboxes::open_sled(Path::new(&dir), clock()).unwrap();
+        if std::env::var_os(PRUNES).is_some() {
+            let hour = Duration::from_secs(60 * 60);
+            let policy = Policy {
+                keep: hour,
+                unchanged_for: hour,
+                dedupe_horizon: 3 * hour,
+                ..Policy::default()
+            };
+            mailboxes.declare(name(), policy).await.unwrap();
+        }
         say("opened");
         for sender in 0..8 {
             let (mailboxes, next) = (mailboxes.clone(), Arc::clone(&next));
@@ -77,11 +124,17 @@ fn the_writer() {
         }
         loop {
             let delivery = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
-            let seq = delivery.envelope.seq;
+            let number = number_of(&delivery.envelope);
             mailboxes.ack(delivery.lease, Done::new("handled")).await.unwrap();
-            say(&format!("handled {seq}"));
+            say(&format!("handled {number}"));
         }
     });
+}
+
+/// The number that the id of a message holds.
+fn number_of(envelope: &Envelope) -> u64 {
+    let id = envelope.message.msg_id().as_str();
+    id.strip_prefix("m-").unwrap().parse().unwrap()
 }
 
 /// One line with one write, so that a kill does not leave half of it in a buffer.
@@ -99,7 +152,14 @@ struct Writer {
 
 impl Writer {
     fn start(dir: &Path, first: u64) -> Writer {
+        Writer::with(dir, first, None)
+    }
+
+    /// One that prunes, if it is told when its clock starts.
+    fn with(dir: &Path, first: u64, prunes: Option<Moment>) -> Writer {
+        let prunes = prunes.map(|start| (PRUNES, start.as_millis().to_string()));
         let mut child = Command::new(std::env::current_exe().unwrap())
+            .envs(prunes)
             .args(["--exact", "crash::the_writer", "--ignored", "--nocapture"])
             .env(DIR, dir)
             .env(FIRST, first.to_string())
@@ -162,10 +222,10 @@ impl Said {
         for line in lines {
             match line.split_once(' ') {
                 Some(("appended", number)) => assert!(self.appended.insert(number.parse().unwrap())),
-                Some(("handled", seq)) => {
+                Some(("handled", number)) => {
                     assert!(
-                        self.handled.insert(seq.parse().unwrap()),
-                        "{seq} was handled twice"
+                        self.handled.insert(number.parse().unwrap()),
+                        "{number} was handled twice"
                     );
                 }
                 _ => self.opened += 1,
@@ -191,14 +251,13 @@ impl Said {
                 for envelope in page {
                     assert_eq!(envelope.seq, last.next(), "a hole");
                     last = envelope.seq;
-                    let id = envelope.message.msg_id().as_str();
-                    let number: u64 = id.strip_prefix("m-").unwrap().parse().unwrap();
+                    let number = number_of(&envelope);
                     assert_eq!(envelope.message, numbered(number).message);
                     assert!(
                         found.insert(number, envelope.seq).is_none(),
                         "{number} is there twice"
                     );
-                    if self.handled.contains(&envelope.seq.0) {
+                    if self.handled.contains(&number) {
                         assert!(
                             matches!(envelope.state, EnvelopeState::Acked { .. }),
                             "{}",
@@ -215,6 +274,46 @@ impl Said {
             }
             mailboxes.close().await;
         });
+    }
+}
+
+impl Said {
+    /// The same of a store that was pruned: what was not handled is there, what was handled is not unread
+    /// again. Returns how many messages were pruned.
+    fn check_pruned(&self, dir: &Path, lives: u64) -> u64 {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let mailboxes = Mailboxes::open_sled(dir, Arc::new(SystemClock::start())).unwrap();
+            let mut found = BTreeSet::new();
+            let mut last = Seq(0);
+            loop {
+                let page = mailboxes
+                    .envelopes(&name(), Filter::all().after(last))
+                    .await
+                    .unwrap();
+                let Some(end) = page.last() else { break };
+                last = end.seq;
+                for envelope in page {
+                    let number = number_of(&envelope);
+                    assert_eq!(envelope.message, numbered(number).message);
+                    assert!(found.insert(number), "{number} is there twice");
+                    let acked = matches!(envelope.state, EnvelopeState::Acked { .. });
+                    assert!(
+                        acked || !self.handled.contains(&number),
+                        "{number} is unread again"
+                    );
+                }
+            }
+            let status = mailboxes.status().await.unwrap().remove(0);
+            assert!(status.total >= self.appended.len() as u64);
+            assert_eq!(status.total, found.len() as u64 + status.pruned);
+            // A killed writer may have handled one more than it could say.
+            let gone = self.appended.difference(&self.handled);
+            let lost = gone.filter(|number| !found.contains(number)).count() as u64;
+            assert!(lost <= lives, "{lost} are gone that were never handled");
+            mailboxes.close().await;
+            status.pruned
+        })
     }
 }
 
@@ -252,6 +351,31 @@ fn a_killed_process_loses_nothing_that_was_acknowledged() {
     println!(
         "{rounds} kills, {} after opening: {} appended, {} handled",
         said.opened,
+        said.appended.len(),
+        said.handled.len()
+    );
+}
+
+#[test]
+fn a_process_that_is_killed_while_it_prunes_loses_nothing_that_is_unread() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = dir.path().join("mailbox");
+    let mut said = Said::default();
+    let rounds = rounds(12, 300);
+    let mut start = Moment::from_millis(1_000_000_000_000);
+    let mut pruned = 0;
+    for round in 0..rounds {
+        start = start.after(LIFE);
+        let writer = Writer::with(&store, round * IDS, Some(start));
+        random_moment(round + 1 - round % 2, &writer);
+        said.add(&writer.kill());
+        if round % 4 == 3 {
+            pruned = said.check_pruned(&store, round + 1);
+        }
+    }
+    assert!(pruned > 0, "the writers were never at pruning");
+    println!(
+        "{rounds} kills: {} appended, {} handled, {pruned} pruned",
         said.appended.len(),
         said.handled.len()
     );
