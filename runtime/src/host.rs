@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use chrono::{DateTime, Utc};
-use mailbox::{Clock, MailboxError, MailboxName, Mailboxes, Moment, Policy};
+use mailbox::{Clock, Envelope, EnvelopeState, Filter, MailboxError, MailboxName, Mailboxes, Moment, Policy};
 use ractor::{Actor as _, ActorRef};
 use tokio::sync::{oneshot, watch};
 
@@ -427,7 +427,7 @@ impl Running {
     }
 
     /// Waits until every takt was tried once and then no hosted actor has anything that it could do now: what
-    /// rests after a failure, waits for a dependency, belongs to an actor that is down, or is pulled from outside
+    /// rests after a failure since this was called, waits for a dependency, belongs to an actor that is down, or is pulled from outside
     /// stays unread. Reports how each takt went.
     ///
     /// # Errors
@@ -437,9 +437,10 @@ impl Running {
         let plant = &self.surveyor.plant;
         let mut changes = plant.mailboxes.subscribe();
         let mut changed = plant.changed.subscribe();
+        let began = plant.now();
         loop {
             changed.mark_unchanged();
-            if self.is_quiet().await? {
+            if self.is_quiet(began).await? {
                 return Ok(self.takt_reports());
             }
             tokio::select! {
@@ -450,7 +451,7 @@ impl Running {
         }
     }
 
-    async fn is_quiet(&self) -> Result<bool, MailboxError> {
+    async fn is_quiet(&self, since: Moment) -> Result<bool, MailboxError> {
         let plant = &self.surveyor.plant;
         // Takts first: what a takt has sent is in the mailboxes before it counts as over.
         let able: Vec<_> = {
@@ -467,14 +468,36 @@ impl Running {
             }
             able.map(|entry| entry.hosted.name.clone()).collect()
         };
-        let mailboxes = plant.mailboxes.status().await?;
-        let now = plant.now();
-        let has_work = |mailbox: &mailbox::MailboxStatus| {
-            mailbox.leased > 0 || mailbox.next_deliverable.is_some_and(|next| next <= now)
-        };
-        Ok(!mailboxes
-            .iter()
-            .any(|mailbox| able.contains(&mailbox.name) && has_work(mailbox)))
+        for mailbox in plant.mailboxes.status().await? {
+            if !able.contains(&mailbox.name) {
+                continue;
+            }
+            let ready = mailbox.next_deliverable.is_some_and(|next| next <= plant.now());
+            if mailbox.leased > 0 || (ready && self.has_new_work(&mailbox.name, since).await?) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a mailbox has a message that could have been taken at `since` already, or is new. One that failed
+    /// after that rests, and stays unread though its actor may take longer to be built anew than it rests.
+    async fn has_new_work(&self, mailbox: &MailboxName, since: Moment) -> Result<bool, MailboxError> {
+        let mut filter = Filter::unread();
+        loop {
+            let page = self.surveyor.plant.mailboxes.envelopes(mailbox, filter).await?;
+            let is_new = |envelope: &Envelope| match envelope.state {
+                EnvelopeState::Unread { not_before } => not_before.is_none_or(|moment| moment <= since),
+                EnvelopeState::Leased { .. }
+                | EnvelopeState::Acked { .. }
+                | EnvelopeState::Quarantined { .. } => false,
+            };
+            match page.last() {
+                None => return Ok(false),
+                Some(_) if page.iter().any(is_new) => return Ok(true),
+                Some(last) => filter = Filter::unread().after(last.seq),
+            }
+        }
     }
 
     fn takt_reports(&self) -> Vec<TaktReport> {

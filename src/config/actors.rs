@@ -184,7 +184,10 @@ fn argv(command: Command, file: &Path) -> Vec<String> {
             if let (Some(folder), Some(program)) = (file.parent(), words.first_mut())
                 && program.contains('/')
             {
-                *program = folder.join(&program).display().to_string();
+                *program = folder
+                    .join(program.trim_start_matches("./"))
+                    .display()
+                    .to_string();
             }
             words
         }
@@ -305,7 +308,7 @@ mod tests {
     #[test]
     fn a_program_with_a_slash_is_meant_from_the_files_folder() {
         for (command, expected) in [
-            ("[\"./n.sh\", \"./x\"]", &["/home/actors/./n.sh", "./x"][..]),
+            ("[\"./n.sh\", \"./x\"]", &["/home/actors/n.sh", "./x"][..]),
             ("[\"/bin/cat\"]", &["/bin/cat"]),
             ("[\"cat\"]", &["cat"]),
             ("\"cat | wc\"", &["/bin/sh", "-c", "cat | wc"]),

@@ -491,3 +491,37 @@ async fn with_a_wip_of_two_one_subject_is_in_hand_once() {
     assert_eq!(outcomes, ["let through", "superseded", "worked"]);
     running.drain(SECOND).await;
 }
+
+#[tokio::test]
+async fn it_is_quiet_when_only_what_failed_is_left() {
+    let bench = Bench::new();
+    // The actor rests longer than its message.
+    let slow = Limits {
+        backoff_base: 100 * SECOND,
+        backoff_cap: 100 * SECOND,
+        ..Limits::default()
+    };
+    let running = bench
+        .host()
+        .child(endless().limits(slow), Worker::build(&bench.script))
+        .child(endless(), Helper::build(&bench.script))
+        .start()
+        .await
+        .unwrap();
+    bench.tell("helper", "busy", Deed::Await).await;
+    bench.tell("worker", "bad", Deed::Crash).await;
+    let meanwhile = async {
+        bench
+            .until(&running, |o| state(o, "worker") == "backing off")
+            .await;
+        // The message could be taken again now, and there is nobody who could.
+        bench.clock.advance(2 * SECOND);
+        bench.script.gate.open();
+    };
+    let (quiet, ()) = tokio::join!(running.until_quiet(), meanwhile);
+    assert!(quiet.unwrap().is_empty());
+    assert_eq!(bench.outcome("helper", "busy").await, "let through");
+    assert_eq!(bench.script.count("worker bad"), 1);
+    assert_eq!(bench.status("worker").await.unread, 1);
+    running.drain(SECOND).await;
+}
