@@ -426,9 +426,9 @@ impl Running {
         Arc::clone(&self.surveyor.plant.surroundings.registry)
     }
 
-    /// Waits until every takt was tried once and then no hosted actor has anything that it could do now: what
-    /// rests after a failure since this was called, waits for a dependency, belongs to an actor that is down, or is pulled from outside
-    /// stays unread. Reports how each takt went.
+    /// Waits until every takt was tried once and then no hosted actor has anything that it could do now. What
+    /// rests after a failure since this was called, waits for a dependency, belongs to an actor that is down, or is
+    /// pulled from outside stays unread. Reports how each takt went.
     ///
     /// # Errors
     ///
