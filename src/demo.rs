@@ -82,7 +82,7 @@ impl Demo {
              {home}/investigations/  a brief for each question\n\
              {home}/inbox/           the mailboxes as JSONL\n\
              \n\
-             sweep inbox qa --home {home}   once this has ended\n"
+             sweep inbox qa --home {home}\n"
         )
     }
 }

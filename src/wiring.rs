@@ -2,6 +2,7 @@
 //! where the mailboxes lie.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use actors::pr_state::{PrState, Rules, Selection, WorkingSet};
 use actors::qa::Qa;
 use actors::retro::Retro;
 use github::{EndpointError, Endpoints, Limits, Reader};
-use mailbox::{Clock, MailboxName, Mailboxes, Policy, SystemClock};
+use mailbox::{Clock, MailboxName, Mailboxes, OpenError, Policy, SystemClock};
+use runtime::control::{self, Connected, ControlError, Holder};
 use runtime::{
     Actor, ActorState, ActorStatus, ChildSpec, External, HandledBy, Host, HostBuilder, Overview, Registry,
     RegistryError, Seen, Watermarks, attention,
@@ -263,7 +265,15 @@ fn everything(config: &Config) -> Selection {
     }
 }
 
-/// The home's mailboxes, open, with everything that is declared.
+/// How long a home that another process holds is waited for. A command holds it for a moment; one that works
+/// longer is named.
+const FREE_WITHIN: Duration = Duration::from_secs(3);
+
+/// How often it is looked whether the home is free.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The home's mailboxes with everything that is declared: held by this process, or by a `sweep run` that is asked
+/// over its control socket.
 pub struct Opened {
     /// The mailboxes.
     pub mailboxes: Mailboxes,
@@ -271,20 +281,58 @@ pub struct Opened {
     pub registry: Arc<Registry>,
     /// What leases and backoff run on.
     pub clock: Arc<dyn Clock>,
-    /// The mirror; `None` where it cannot be kept, which was said.
+    /// The mirror; `None` where it is another's to keep, or cannot be kept, which was said.
     mirror: Option<Mirroring>,
+    /// The home, where another process holds it.
+    asked: Option<PathBuf>,
 }
 
 impl Opened {
-    /// Makes the home if need be, opens its mailboxes and declares the built-in actors that are not
-    /// disabled.
+    /// Makes the home if need be and opens its mailboxes; where a `sweep run` holds them, asks it.
     pub async fn open(home: &Home, config: &Config) -> Result<Self, Failure> {
         home.make()?;
-        let registry = registry(config)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-        let mailboxes = match config.mailbox.backend {
-            Backend::Sled => Mailboxes::open_sled(&home.path.join(MAILBOX), Arc::clone(&clock))?,
-        };
+        let until = clock.now().after(FREE_WITHIN);
+        loop {
+            match control::connect(&home.path).await {
+                Ok(holder) => return Self::asked(home, config, clock, holder).await,
+                Err(ControlError::Absent { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+            match open_mailboxes(home, config, &clock) {
+                // It may be about to end, or to listen.
+                Err(OpenError::Held { .. }) if clock.now() < until => tokio::time::sleep(LOOK_EVERY).await,
+                opened => return Self::held(home, config, clock, opened?).await,
+            }
+        }
+    }
+
+    /// The same for a process that hosts actors, which must hold the mailboxes itself.
+    pub async fn hold(home: &Home, config: &Config) -> Result<Self, Failure> {
+        home.make()?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let until = clock.now().after(FREE_WITHIN);
+        loop {
+            match open_mailboxes(home, config, &clock) {
+                Err(OpenError::Held { .. }) if clock.now() < until => {
+                    if let Ok(connected) = control::connect(&home.path).await {
+                        return Err(held_by(connected.holder()));
+                    }
+                    tokio::time::sleep(LOOK_EVERY).await;
+                }
+                opened => return Self::held(home, config, clock, opened?).await,
+            }
+        }
+    }
+
+    /// Mailboxes of this process's own, with what is declared, and the mirror beside them.
+    async fn held(
+        home: &Home,
+        config: &Config,
+        clock: Arc<dyn Clock>,
+        mailboxes: Mailboxes,
+    ) -> Result<Self, Failure> {
+        let registry = registry(config)?;
         for mailbox in registry.mailboxes() {
             let own = config.declared.iter().find(|actor| actor.name == *mailbox);
             let max_attempts = own.map_or(config.actors.max_attempts, |actor| actor.max_attempts);
@@ -303,6 +351,23 @@ impl Opened {
             registry,
             clock,
             mirror,
+            asked: None,
+        })
+    }
+
+    /// The mailboxes of the process at the other end, which keeps their mirror too.
+    async fn asked(
+        home: &Home,
+        config: &Config,
+        clock: Arc<dyn Clock>,
+        holder: Connected,
+    ) -> Result<Self, Failure> {
+        Ok(Self {
+            mailboxes: holder.mailboxes().await?,
+            registry: Arc::new(registry(config)?),
+            clock,
+            mirror: None,
+            asked: Some(home.path.clone()),
         })
     }
 
@@ -318,9 +383,11 @@ impl Opened {
         }
     }
 
-    /// Every declared actor and what a person must look at. Whoever opened the mailboxes holds the home, so no
-    /// actor runs.
+    /// Every declared actor and what a person must look at. Where this process holds the home, no actor runs.
     pub async fn overview(&self, config: &Config) -> Result<Overview, Failure> {
+        if let Some(home) = &self.asked {
+            return Ok(control::connect(home).await?.overview().await?);
+        }
         let mailboxes = self.mailboxes.status().await?;
         let actors: Vec<ActorStatus> = self
             .registry
@@ -375,6 +442,20 @@ impl Opened {
         Err(Failure::new(Exit::Usage, format!("there is no actor {of}"))
             .mend(format!("The declared actors are: {}.", known.join(", "))))
     }
+}
+
+fn open_mailboxes(home: &Home, config: &Config, clock: &Arc<dyn Clock>) -> Result<Mailboxes, OpenError> {
+    match config.mailbox.backend {
+        Backend::Sled => Mailboxes::open_sled(&home.path.join(MAILBOX), Arc::clone(clock)),
+    }
+}
+
+/// Why a second process cannot host actors.
+fn held_by(holder: &Holder) -> Failure {
+    Failure::new(
+        Exit::Held,
+        format!("the home is in use: `sweep run` holds it ({holder})"),
+    )
 }
 
 /// How full a mailbox may be.

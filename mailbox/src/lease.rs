@@ -76,6 +76,10 @@ impl Transit {
         }
     }
 
+    pub(crate) fn delivery(&self) -> Option<&Delivery> {
+        self.delivery.as_ref()
+    }
+
     pub(crate) fn receive(mut self) -> Option<Delivery> {
         self.delivery.take()
     }

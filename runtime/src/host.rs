@@ -351,6 +351,10 @@ impl Surveyor {
         }
     }
 
+    pub(crate) fn mailboxes(&self) -> &Mailboxes {
+        &self.plant.mailboxes
+    }
+
     pub(crate) async fn survey(&self) -> Result<Arc<Overview>, MailboxError> {
         let mailboxes = self.plant.mailboxes.status().await?;
         let now = self.plant.now();
@@ -419,6 +423,10 @@ impl Running {
     /// begin and end in between do not show.
     pub fn follow(&self) -> watch::Receiver<Arc<Overview>> {
         self.surveyor.overview.subscribe()
+    }
+
+    pub(crate) fn surveyor(&self) -> &Surveyor {
+        &self.surveyor
     }
 
     /// What is declared, for whoever takes messages from outside.

@@ -81,6 +81,7 @@
 
 mod actor;
 mod attention;
+pub mod control;
 mod effects;
 mod external;
 mod failure;

@@ -18,7 +18,7 @@ struct Document<'a> {
     attention: Vec<AttentionView<'a>>,
 }
 
-/// Prints them. Whoever gets here holds the home, so no actor runs.
+/// Prints them, as they fare in the process that hosts them where there is one.
 pub async fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
     let config = context.config()?;
     let opened = Opened::open(&context.home, &config).await?;

@@ -58,7 +58,7 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
             () = signals.next() => return Ok(()),
         }
     }
-    let mut opened = Opened::open(home, &config).await?;
+    let mut opened = Opened::hold(home, &config).await?;
     let began = opened.clock.now();
     let mut host = wiring::host(&opened, home, &config, &chosen, github.as_ref())?;
     if let Some(now) = context.now.or(demo.as_ref().map(Demo::now)) {
@@ -66,6 +66,11 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     }
     let running = host.start().await?;
     let mirror = opened.keep_mirror();
+    // Without its socket it does its work all the same; others are then told who holds the home.
+    let control = running
+        .listen(&home.path)
+        .inspect_err(|error| tracing::warn!("other commands cannot ask this process: {error}"))
+        .ok();
     let scene = Scene {
         mailboxes: &opened.mailboxes,
         home,
@@ -76,6 +81,9 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     let grace = config.actors.shutdown_grace.get();
     let drained = signals.or_exit(running.drain(grace)).await;
     tell(&drained);
+    if let Some(control) = control {
+        signals.or_exit(control.close()).await;
+    }
     opened.stop_mirror(mirror).await;
     signals.or_exit(opened.close()).await;
     ended

@@ -2,6 +2,7 @@
 
 use github::{EndpointError, ErrorClass, ReadError, TokenError};
 use mailbox::{MailboxError, MessageError, OpenError, Refusal};
+use runtime::control::ControlError;
 use runtime::{Refused, RegistryError, StartError};
 
 use super::{Exit, Failure};
@@ -168,6 +169,7 @@ impl From<MailboxError> for Failure {
                 }
                 Refusal::AlreadyAcked { .. } => "There is nothing left to do.".to_owned(),
                 Refusal::Quarantined { of, .. } => format!("`sweep inbox {of} --json` shows why."),
+                Refusal::NotQuarantined { of, .. } => format!("`sweep inbox {of}` shows where it stands."),
             },
             MailboxError::Closed => "Run it again.".to_owned(),
             MailboxError::Store(_) => {
@@ -176,9 +178,44 @@ impl From<MailboxError> for Failure {
             MailboxError::Fenced { .. } | MailboxError::Contended { .. } => {
                 "Run it again when the other process is done.".to_owned()
             }
+            MailboxError::Elsewhere { .. } => {
+                "What was acknowledged before is safe. The log of the process that holds the home says more.".to_owned()
+            }
+            MailboxError::Gone { .. } => {
+                return Self::of(Exit::Held, error)
+                    .mend("Run it again: it asks the process that holds the home by then, or needs none.");
+            }
+            MailboxError::OwnersOnly => "Stop `sweep run`, and run it again.".to_owned(),
+            MailboxError::TooMany | MailboxError::TooLarge { .. } => {
+                "Ask for less at once, or stop `sweep run` and run it again.".to_owned()
+            }
             MailboxError::Unreadable { of, .. } => format!("Keep a copy of the home, and report it; `sweep inbox {of}` shows the rest."),
         };
         Self::of(Exit::Other, error).mend(mend)
+    }
+}
+
+impl From<ControlError> for Failure {
+    fn from(error: ControlError) -> Self {
+        let mend = match &error {
+            // One line, which says who holds it: that is all that there is to know.
+            ControlError::Absent { .. } | ControlError::InUse { .. } => {
+                return Self::new(Exit::Held, "the home is in use").because(error);
+            }
+            ControlError::Silent { .. } => "See what that process does; ended, it leaves the home to others.",
+            ControlError::Version { .. } => {
+                "Use the version of sweep that it was started with, or stop it and start this one."
+            }
+            ControlError::Failed { .. } => "The log of the process that holds the home says more.",
+            ControlError::Io { .. } => {
+                "Make the home and its control.sock yours, or name another home with --home."
+            }
+        };
+        let exit = match &error {
+            ControlError::Failed { .. } => Exit::Other,
+            _ => Exit::Held,
+        };
+        Self::new(exit, "the home is in use").because(error).mend(mend)
     }
 }
 

@@ -66,12 +66,13 @@ fn while_it_runs_it_holds_the_home_and_a_signal_drains_it() {
             .unwrap();
         // It asks who it is, then again at its first dispatch, which follows the opening of the mailboxes.
         hosted.wait_for(|log| log.len() >= before + 2);
-        let other = desk.run(&["inbox"]);
+        let other = desk.run(&["run", "--actors", "retro"]);
         assert_eq!(other.code, Some(5), "{other:?}");
         assert!(
             other.stderr.contains(&format!("process {}", child.id())),
             "{other:?}"
         );
+        desk.good(&["inbox"]);
         signal(&child, name);
         assert_eq!(child.wait().unwrap().code(), Some(0), "SIG{name}");
     }

@@ -8,6 +8,7 @@
 mod architecture;
 mod attention;
 mod bad_input;
+mod control;
 mod dispatch;
 mod documents;
 mod examples;

@@ -13,6 +13,7 @@ mod handle;
 mod mirror;
 mod model;
 mod prune;
+mod remote;
 
 /// The mailbox of the tests' one actor.
 fn name() -> MailboxName {
