@@ -54,6 +54,11 @@
 //! 6. **Nothing is edited.** States are derived from the log; [`Replay`] shows it.
 //! 7. **Newest first for one subject**, where a message has one: older ones are acked `superseded`,
 //!    one whose evidence was handled lately `unchanged`, and two are never in hand together.
+//! 8. **Kept, then pruned.** Acked messages are kept for [`Policy::keep`], those acked `superseded` or
+//!    `unchanged` for [`Policy::keep_brief`]; then they go with their history, in small steps between
+//!    requests, and disk and memory follow. An id is known for [`Policy::dedupe_horizon`] all the same.
+//!    What is unread or in quarantine stays until it is acked, retried or dropped
+//!    ([`Mailboxes::retry_quarantined`], [`Mailboxes::drop_quarantined`]).
 //!
 //! # What it does not promise
 //!
@@ -61,15 +66,17 @@
 //! - An order between mailboxes, or of second attempts.
 //! - More than one process: a folder of mailboxes is opened by one at a time.
 //! - That a lease stops its holder. Whoever supervises handlers ends them.
-//! - Pruning: a message's bytes can be dropped by the store ([`store::Store::forget`]); nothing here
-//!   decides when.
+//! - That pruning is punctual: it is looked for every ten minutes of a running process, and for a day
+//!   not at all where the clock is far ahead of the last record, since it may be wrong.
 //!
 //! # How it fails
 //!
 //! Opening says what is wrong and what to do: [`OpenError`]. A failed write fails every request of its
 //! group with [`MailboxError::Store`]; the next request opens the store anew, so that a full disk
-//! mends itself once there is space. What was not acknowledged may still be found then; asking again
-//! is safe, since ids are known. A damaged database is never taken for a short one: it is refused.
+//! mends itself once there is space. Until then a few megabytes that were set aside keep acks and
+//! pruning going, and further messages are refused. What was not acknowledged may still be found then;
+//! asking again is safe, since ids are known. A damaged database is never taken for a short one: it is
+//! refused.
 //!
 //! # How it is built
 //!

@@ -51,6 +51,8 @@ pub struct DiskStore {
     epochs: HashMap<MailboxName, Epoch>,
     /// The key of the next chunk.
     next: u64,
+    /// Bytes of the chunks that the present pass of pruning left.
+    live: u64,
     /// Whether files that no record names were swept away since the store was opened.
     swept: bool,
     syncs: Arc<AtomicU64>,
@@ -89,6 +91,7 @@ impl DiskStore {
             places: HashMap::new(),
             epochs: HashMap::new(),
             next: 0,
+            live: 0,
             swept: false,
             syncs: Arc::default(),
         })

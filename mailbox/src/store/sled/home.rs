@@ -4,7 +4,9 @@
 //! ```text
 //! lock       locked by the process that has the store open; holds its number
 //! format     what wrote it
-//! journal/   the database; journal.new/ while it is being made
+//! journal/   the database; journal.new/ while it is being made, journal.next/ while a smaller copy
+//!            takes its place and it is journal.old/
+//! reserve    room that is given away when the disk is full
 //! mark       how far the journal reached
 //! bodies/    large messages
 //! ```
@@ -15,6 +17,8 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::mailboxes::OpenError;
 use crate::store::StoreError;
@@ -26,6 +30,15 @@ use crate::store::sled::journal::Journal;
 const FORMAT: &str = "mailbox 2";
 /// What it held before anything was pruned. It is read, and made the present one.
 const FORMAT_1: &str = "mailbox 1";
+
+/// How long a lock of this same process is waited for: a child that is being started holds every open
+/// file until it has become another program, also those that are closed here meanwhile.
+const RELEASE: Duration = Duration::from_millis(500);
+/// How often to look in that time.
+const RELEASE_STEP: Duration = Duration::from_millis(5);
+
+/// Chunks copied with one sync.
+const COPIED_AT_ONCE: usize = 4096;
 
 /// The folder, locked.
 #[derive(Debug)]
@@ -47,6 +60,7 @@ impl Home {
             dir: dir.to_owned(),
             _lock: lock(dir, unwritable)?,
         };
+        home.mend()?;
         home.check_format()?;
         if !home.journal().exists() {
             home.create()?;
@@ -85,22 +99,64 @@ impl Home {
         }
     }
 
-    fn create(&self) -> Result<(), OpenError> {
+    fn create(&self) -> Result<(), StoreError> {
+        self.make(|_| Ok(()))?;
+        self.rename("journal.new", "journal")
+    }
+
+    /// Makes a finished database called `journal.new`, with what `fill` writes to it.
+    fn make(&self, fill: impl FnOnce(&Journal) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let unfinished = self.dir.join("journal.new");
-        if unfinished.exists() {
-            fs::remove_dir_all(&unfinished).map_err(failed("remove", &unfinished))?;
-        }
-        Journal::open(&unfinished)?.close()?;
+        remove(&unfinished)?;
+        let journal = Journal::open(&unfinished)?;
+        fill(&journal)?;
+        journal.close()?;
         for entry in fs::read_dir(&unfinished).map_err(failed("read", &unfinished))? {
             let path = entry.map_err(failed("read", &unfinished))?.path();
             File::open(&path)
                 .and_then(|file| file.sync_all())
                 .map_err(failed("sync", &path))?;
         }
-        sync_dir(&unfinished)?;
-        fs::rename(&unfinished, self.journal()).map_err(failed("rename", &unfinished))?;
-        sync_dir(&self.dir)?;
-        Ok(())
+        sync_dir(&unfinished)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), StoreError> {
+        let from = self.dir.join(from);
+        fs::rename(&from, self.dir.join(to)).map_err(failed("rename", &from))?;
+        sync_dir(&self.dir)
+    }
+
+    /// Makes a copy of the journal called `journal.next`.
+    pub(super) fn copy_journal(&self, journal: &Journal) -> Result<(), StoreError> {
+        self.make(|copy| {
+            let mut batch = Vec::new();
+            journal.scan(None, &mut |key, value| {
+                batch.push((key, value.to_vec()));
+                if batch.len() == COPIED_AT_ONCE {
+                    copy.write(std::mem::take(&mut batch))?;
+                }
+                Ok(())
+            })?;
+            copy.write(batch)
+        })?;
+        self.rename("journal.new", "journal.next")
+    }
+
+    /// Puts the copy in the place of the journal, which is closed. Cut short at any point, it leaves one
+    /// of them whole under a name that [`Home::open`] finds.
+    pub(super) fn swap_journal(&self) -> Result<(), StoreError> {
+        self.rename("journal", "journal.old")?;
+        self.rename("journal.next", "journal")?;
+        remove(&self.dir.join("journal.old"))
+    }
+
+    /// Ends what was cut short.
+    fn mend(&self) -> Result<(), StoreError> {
+        if !self.journal().exists() && self.dir.join("journal.next").exists() {
+            self.rename("journal.next", "journal")?;
+        }
+        remove(&self.dir.join("journal.next"))?;
+        remove(&self.dir.join("journal.old"))
     }
 
     fn write_format(&self) -> Result<(), StoreError> {
@@ -117,6 +173,14 @@ impl Home {
         };
         write().map_err(failed("write", &path))?;
         sync_dir(&self.dir)
+    }
+}
+
+/// Removes a folder, if it is there.
+fn remove(dir: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", dir)(error)),
+        _ => Ok(()),
     }
 }
 
@@ -137,15 +201,23 @@ fn lock(dir: &Path, unwritable: impl Fn(io::Error) -> OpenError) -> Result<File,
         .truncate(false)
         .open(&path)
         .map_err(&unwritable)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => {
-            let mut text = String::new();
-            let read = file.take(16).read_to_string(&mut text);
-            let pid = read.ok().and_then(|_| text.trim().parse().ok());
-            return Err(OpenError::Held { lock: path, pid });
+    let give_up = Instant::now() + RELEASE;
+    loop {
+        match file.try_lock() {
+            Ok(()) => break,
+            Err(TryLockError::WouldBlock) => {
+                let mut text = String::new();
+                let read = file
+                    .rewind()
+                    .and_then(|()| (&file).take(16).read_to_string(&mut text));
+                let pid = read.ok().and_then(|_| text.trim().parse().ok());
+                if pid != Some(std::process::id()) || Instant::now() >= give_up {
+                    return Err(OpenError::Held { lock: path, pid });
+                }
+                thread::sleep(RELEASE_STEP);
+            }
+            Err(TryLockError::Error(error)) => return Err(unwritable(error)),
         }
-        Err(TryLockError::Error(error)) => return Err(unwritable(error)),
     }
     let note = |file: &mut File| -> io::Result<()> {
         file.set_len(0)?;
@@ -187,5 +259,33 @@ mod tests {
         assert_eq!((messages, events), (1, 8));
         let format = fs::read_to_string(dir.path().join("format")).unwrap();
         assert_eq!(format, "mailbox 2\n");
+    }
+
+    #[test]
+    fn a_copy_takes_the_place_of_the_journal_whenever_it_is_cut_short() {
+        let check = |renames: usize| {
+            let dir = tempfile::tempdir().unwrap();
+            let home = Home::open(dir.path()).unwrap();
+            let journal = Journal::open(&home.journal()).unwrap();
+            journal
+                .write(vec![(7, b"seven".to_vec()), (9, vec![1; 5_000])])
+                .unwrap();
+            home.copy_journal(&journal).unwrap();
+            drop(journal);
+            match renames {
+                0 => {}
+                1 => home.rename("journal", "journal.old").unwrap(),
+                _ => home.swap_journal().unwrap(),
+            }
+            drop(home);
+            let home = Home::open(dir.path()).unwrap();
+            let journal = Journal::open(&home.journal()).unwrap();
+            let chunks = journal.some(0, 100, 10).unwrap();
+            assert_eq!(chunks.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [7, 9]);
+            assert_eq!(chunks[0].1, b"seven");
+            assert!(!dir.path().join("journal.old").exists());
+            assert!(!dir.path().join("journal.next").exists());
+        };
+        (0..3).for_each(check);
     }
 }

@@ -146,6 +146,12 @@ impl Journal {
         Ok(())
     }
 
+    /// Bytes of the database's file.
+    pub(super) fn size(&self) -> Result<u64, StoreError> {
+        let metadata = self.file.metadata();
+        Ok(metadata.map_err(failed("read", &self.dir.join("db")))?.len())
+    }
+
     /// Syncs and closes it.
     pub(super) fn close(self) -> Result<(), StoreError> {
         guarded(&self.dir, || self.db.flush())?;

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use sled::IVec;
 
 use super::chunk::{BYTES, Chunk, Chunker, Line, Rec};
+use super::journal::Journal;
 use super::{DiskStore, Names, shown};
 use crate::names::{Digest, MailboxName, Seq};
 use crate::store::{Cursor, Fate, Record, StoreError};
@@ -24,6 +25,13 @@ const SMALL: usize = BYTES / 4;
 /// Bytes of an outcome that a tombstone keeps: a line, and less than most messages that it replaces.
 const OUTCOME: usize = 256;
 
+/// A journal is written anew when its file is larger than this: less is not worth it,
+const SLIM_ABOVE: u64 = 64 * 1024 * 1024;
+/// when it is so many times what it holds, for which the database alone needs up to three,
+const SLIM_FROM: u64 = 6;
+/// and when it holds no more than this, since the writer waits for it: about half a second.
+const SLIM_AT_MOST: u64 = 32 * 1024 * 1024;
+
 /// Says what is to become of a record.
 pub(super) type Judge<'a> = &'a mut (dyn FnMut(&MailboxName, &Record<'_>) -> Fate + Send);
 
@@ -31,6 +39,8 @@ pub(super) type Judge<'a> = &'a mut (dyn FnMut(&MailboxName, &Record<'_>) -> Fat
 #[derive(Default)]
 struct Run<'a> {
     keys: Vec<u64>,
+    /// Bytes of them.
+    size: u64,
     /// Whether any of them lost something.
     lost: bool,
     left: Vec<(&'a str, Rec<'a>)>,
@@ -49,16 +59,24 @@ impl DiskStore {
         judge: Judge<'_>,
     ) -> Result<Option<Cursor>, StoreError> {
         let from = from.map_or(0, |Cursor(at)| at);
+        if from == 0 {
+            self.live = 0;
+        }
         let newest = self.next.saturating_sub(1);
         let values = self.journal()?.some(from, newest, STEP)?;
         let Some((last, _)) = values.last() else {
             return Ok(None);
         };
         let next = last + 1;
+        self.live += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
         for run in self.judged(&values, judge)? {
             self.rewrite(run)?;
         }
-        Ok((next < newest).then_some(Cursor(next)))
+        if next < newest {
+            return Ok(Some(Cursor(next)));
+        }
+        self.slim()?;
+        Ok(None)
     }
 
     /// What is left of these chunks, as far as they are to be written anew.
@@ -89,6 +107,7 @@ impl DiskStore {
                 runs.push(Run::default());
             } else if let Some(run) = runs.last_mut() {
                 run.keys.push(*key);
+                run.size += value.len() as u64;
                 run.lost |= lost;
                 judged
                     .into_iter()
@@ -100,9 +119,26 @@ impl DiskStore {
         Ok(runs)
     }
 
+    /// Writes the journal anew where most of its file is empty: the database uses freed parts of it
+    /// again, but never gives them back.
+    fn slim(&mut self) -> Result<(), StoreError> {
+        let size = self.journal()?.size()?;
+        if size < SLIM_ABOVE || self.live > SLIM_AT_MOST || size / SLIM_FROM < self.live {
+            return Ok(());
+        }
+        let journal = self.journal()?;
+        self.home.copy_journal(journal)?;
+        // From here on the journal is closed, and opened again by its name.
+        self.journal = None;
+        self.home.swap_journal()?;
+        self.journal = Some(Journal::open(&self.home.journal())?);
+        Ok(())
+    }
+
     fn rewrite(&mut self, run: Run<'_>) -> Result<(), StoreError> {
         let Run {
             keys,
+            size,
             lost,
             left,
             events,
@@ -121,8 +157,14 @@ impl DiskStore {
         if !lost && chunks.len() == keys.len() {
             return Ok(());
         }
-        let values = keys.iter().copied().zip(chunks.iter().map(Chunk::encode));
-        self.journal()?.rewrite(&keys, values.collect())?;
+        let values: Vec<(u64, Vec<u8>)> = keys
+            .iter()
+            .copied()
+            .zip(chunks.iter().map(Chunk::encode))
+            .collect();
+        let written: u64 = values.iter().map(|(_, value)| value.len() as u64).sum();
+        self.journal()?.rewrite(&keys, values)?;
+        self.live = (self.live + written).saturating_sub(size);
         self.count_sync();
         for (of, seq, key) in events {
             if let Some(places) = self.places.get_mut(of) {
