@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
@@ -54,8 +55,12 @@ pub async fn serve(
                 writer.flush().await
             };
             match wrote.await {
-                // The other end is closed, which is how a connection ends.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+                // The other end is closed, which is how a connection ends. What it said before is read first:
+                // that a message arrived must not be missed.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    while outgoing.recv().await.is_some() {}
+                    return Ok(());
+                }
                 wrote => wrote?,
             }
         }
@@ -85,10 +90,29 @@ struct Connection {
     leases: HashMap<u64, Waiting>,
 }
 
-/// A lease that waits for a message, or for word that it arrived.
+/// A lease that waits for a message, or for word that it arrived. Dropped, it gives its message back.
 struct Waiting {
-    received: oneshot::Sender<()>,
     task: AbortHandle,
+    /// The message that is on its way.
+    sent: Arc<Mutex<Option<Transit>>>,
+}
+
+impl Waiting {
+    fn is_over(&self) -> bool {
+        self.task.is_finished() && lock(&self.sent).is_none()
+    }
+
+    /// The message has arrived: from here on it is in hand, whatever becomes of the connection.
+    fn received(self) {
+        if let Some(transit) = lock(&self.sent).take() {
+            transit.receive();
+        }
+    }
+}
+
+fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is in it is moved in or out as a whole.
+    slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Connection {
@@ -98,8 +122,7 @@ impl Connection {
             match ask {
                 Ask::Received => {
                     if let Some(lease) = self.leases.remove(&id) {
-                        // A task that has ended had nothing to be received.
-                        let _ = lease.received.send(());
+                        lease.received();
                     }
                 }
                 Ask::Cancel => {
@@ -116,11 +139,10 @@ impl Connection {
     /// Puts a request into the writer's queue, so that requests keep their order, and has its answer sent.
     async fn take(&mut self, id: u64, ask: Ask) {
         while self.tasks.try_join_next().is_some() {}
-        self.leases.retain(|_, lease| !lease.task.is_finished());
+        self.leases.retain(|_, lease| !lease.is_over());
         // Leases may wait for ever; whatever else waits is answered soon.
-        while self.tasks.len() - self.leases.len() >= IN_FLIGHT {
+        while self.answers_waiting() >= IN_FLIGHT {
             self.tasks.join_next().await;
-            self.leases.retain(|_, lease| !lease.task.is_finished());
         }
         match ask {
             Ask::Command(Command::Declare { .. } | Command::Lease { .. })
@@ -175,6 +197,12 @@ impl Connection {
         }
     }
 
+    /// How many requests other than leases wait for their answers.
+    fn answers_waiting(&self) -> usize {
+        let leases = self.leases.values().filter(|lease| !lease.task.is_finished());
+        self.tasks.len().saturating_sub(leases.count())
+    }
+
     async fn refuse(&self, id: u64, fault: Fault) {
         send(&self.out, id, Err(fault), false).await;
     }
@@ -213,18 +241,18 @@ impl Connection {
         if self.mailboxes.requests.send(request).await.is_err() {
             return self.refuse(id, Fault::Closed).await;
         }
-        let (received, arrived) = oneshot::channel();
-        let task = self.tasks.spawn(deliver(id, answered, arrived, self.out.clone()));
-        self.leases.insert(id, Waiting { received, task });
+        let sent = Arc::default();
+        let answer = deliver(id, answered, Arc::clone(&sent), self.out.clone());
+        let task = self.tasks.spawn(answer);
+        self.leases.insert(id, Waiting { task, sent });
     }
 }
 
-/// Sends a message that was taken, and holds the right to it until it has arrived: dropped before, the
-/// message goes back.
+/// Sends a message that was taken, and leaves the right to it where word of its arrival finds it.
 async fn deliver(
     id: u64,
     answered: oneshot::Receiver<Result<Option<Transit>, MailboxError>>,
-    arrived: oneshot::Receiver<()>,
+    sent: Arc<Mutex<Option<Transit>>>,
     out: mpsc::Sender<Vec<u8>>,
 ) {
     let transit = match answered.await.unwrap_or(Err(MailboxError::Closed)) {
@@ -241,10 +269,8 @@ async fn deliver(
         attempt: delivery.attempt,
         envelope: delivery.envelope.clone(),
     };
+    *lock(&sent) = Some(transit);
     send(&out, id, Ok(Answer::Lease(Some(taken))), false).await;
-    if arrived.await.is_ok() {
-        transit.receive();
-    }
 }
 
 async fn send(out: &mpsc::Sender<Vec<u8>>, id: u64, answer: Result<Answer, Fault>, more: bool) {

@@ -231,6 +231,23 @@ async fn a_message_whose_arrival_is_not_confirmed_is_handed_back_with_its_attemp
 }
 
 #[tokio::test]
+async fn a_message_that_arrived_stays_taken_though_its_taker_hangs_up_at_once() {
+    let held = held();
+    for round in 0..50 {
+        let id = format!("m-{round}");
+        held.append(vec![draft(&id)]).await.unwrap();
+        let (remote, served) = connected(&held);
+        let delivery = remote.try_lease(&name(), PULL).await.unwrap().unwrap();
+        remote.close().await;
+        served.await.unwrap().unwrap();
+        let EnvelopeState::Leased { lease, .. } = state(&held, &id).await else {
+            panic!("{id} went back");
+        };
+        assert_eq!(lease, delivery.lease.id());
+    }
+}
+
+#[tokio::test]
 async fn odd_clients_lose_their_connection_and_nothing_else() {
     let held = held();
     let check = async |bytes: &[u8], fault: fn(&ConnectionError) -> bool| {
