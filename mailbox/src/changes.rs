@@ -20,6 +20,10 @@ struct Shared {
 
 impl Announcer {
     pub(crate) fn announce<'a>(&self, names: impl Iterator<Item = &'a MailboxName>) {
+        let mut names = names.peekable();
+        if names.peek().is_none() {
+            return;
+        }
         let next = *self.0.revision.borrow() + 1;
         {
             let mut changed = self.0.changed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,14 +65,19 @@ impl Changes {
     pub async fn changed(&mut self) -> Vec<MailboxName> {
         let seen = self.seen;
         // The sender lives in `shared`, which this value keeps: the channel cannot close.
-        let _ = self.revision.wait_for(|revision| *revision > seen).await;
+        let observed = self
+            .revision
+            .wait_for(|revision| *revision > seen)
+            .await
+            .map(|revision| *revision);
         let changed = self.shared.changed.lock().unwrap_or_else(PoisonError::into_inner);
         let names = changed
             .iter()
             .filter(|(_, at)| **at > seen)
             .map(|(name, _)| name.clone())
             .collect();
-        self.seen = changed.values().copied().max().unwrap_or(seen);
+        // What came after the revision that was seen is named now, and once more then.
+        self.seen = observed.unwrap_or(seen);
         names
     }
 }

@@ -177,6 +177,8 @@ pub struct MailboxStatus {
     pub unread: u64,
     /// Of the unread: in somebody's hand.
     pub leased: u64,
+    /// Of the leased: pulled from outside.
+    pub pulled: u64,
     /// Of the unread: resting until a time that has not come.
     pub backing_off: u64,
     /// Acked, with those that were pruned since. The rest of `total` is unread or in quarantine.

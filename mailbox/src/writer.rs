@@ -553,6 +553,30 @@ impl<S: Store> Writer<S> {
         self.tally.records.fetch_add(records as u64, Ordering::Relaxed);
     }
 
+    /// Puts a message in quarantine whose text is gone from the disk, so that it blocks no other one.
+    async fn set_aside(&mut self, lost: Unreceived) {
+        let Some(index) = &mut self.index else { return };
+        let command = Command::Nack {
+            of: lost.of.clone(),
+            claim: Claim::Lease {
+                seq: lost.seq,
+                lease: lost.lease,
+            },
+            nack: Nack::Reject {
+                reason: "its text cannot be read from the disk any more".to_owned(),
+            },
+        };
+        let (writes, _) = apply(index, command, self.clock.now());
+        match self.write(&writes).await {
+            Ok(()) => self.announcer.announce(std::iter::once(&lost.of)),
+            Err(error) => {
+                warn!(%error, "a message that cannot be read was not set aside");
+                self.index = None;
+                self.doubtful.push(lost);
+            }
+        }
+    }
+
     async fn deliver(&mut self, of: MailboxName, granted: Granted, answer: Answer<Option<Transit>>) {
         let Granted {
             seq,
@@ -572,7 +596,10 @@ impl<S: Store> Writer<S> {
         let stored = match read {
             Ok(stored) => stored,
             Err(error) => {
-                self.doubtful.push(Unreceived { of, seq, lease });
+                match error {
+                    MailboxError::Unreadable { .. } => self.set_aside(Unreceived { of, seq, lease }).await,
+                    _ => self.doubtful.push(Unreceived { of, seq, lease }),
+                }
                 refuse(Some(answer), error);
                 return;
             }

@@ -279,6 +279,7 @@ mod tests {
             total: 9,
             unread: 0,
             leased: 0,
+            pulled: 0,
             backing_off: 0,
             acked: 0,
             pruned: 0,

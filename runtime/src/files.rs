@@ -87,7 +87,7 @@ impl Home {
 
     pub(crate) fn read(&self, path: &HomePath) -> Result<Option<Vec<u8>>, FileError> {
         let bounded = || -> io::Result<Result<Vec<u8>, u64>> {
-            let file = File::open(path.below(&self.root))?;
+            let file = open_regular(&path.below(&self.root))?;
             let mut bytes = Vec::new();
             file.take(MAX_READ + 1).read_to_end(&mut bytes)?;
             let len = bytes.len() as u64;
@@ -111,7 +111,7 @@ impl Home {
     /// The last lines of a file that fit into `most` bytes, whole ones; `None` where there is no file.
     pub(crate) fn tail(&self, path: &HomePath, most: u64) -> Result<Option<Vec<u8>>, FileError> {
         let read = || -> io::Result<Vec<u8>> {
-            let mut file = File::open(path.below(&self.root))?;
+            let mut file = open_regular(&path.below(&self.root))?;
             let skipped = file.metadata()?.len().saturating_sub(most);
             // One byte more tells whether the first line is whole.
             file.seek(SeekFrom::Start(skipped.saturating_sub(1)))?;
@@ -302,6 +302,15 @@ fn read_tail(file: &mut File, len: u64) -> io::Result<String> {
         text.extend(chunk.invalid().iter().map(|_| '\u{1a}'));
         text
     }))
+}
+
+/// Opens a file to read it. A pipe or a device in its place would be waited for without end.
+fn open_regular(path: &Path) -> io::Result<File> {
+    if fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(io::Error::other("it is no regular file"))
+    }
 }
 
 fn options() -> OpenOptions {

@@ -9,7 +9,9 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use chrono::{DateTime, Utc};
-use mailbox::{Clock, Envelope, EnvelopeState, Filter, MailboxError, MailboxName, Mailboxes, Moment, Policy};
+use mailbox::{
+    Clock, Envelope, EnvelopeState, Filter, Holder, MailboxError, MailboxName, Mailboxes, Moment, Policy,
+};
 use ractor::{Actor as _, ActorRef};
 use tokio::sync::{oneshot, watch};
 
@@ -481,24 +483,24 @@ impl Running {
                 continue;
             }
             let ready = mailbox.next_deliverable.is_some_and(|next| next <= plant.now());
-            if mailbox.leased > 0 || (ready && self.has_new_work(&mailbox.name, since).await?) {
+            let in_hand = mailbox.leased > mailbox.pulled;
+            if in_hand || (ready && self.has_new_work(&mailbox.name, since).await?) {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Whether a mailbox has a message that could have been taken at `since` already, or is new. One that failed
-    /// after that rests, and stays unread though its actor may take longer to be built anew than it rests.
+    /// Whether a mailbox has a message that could have been taken at `since` already, or is new, also one that was
+    /// taken here meanwhile. One that failed after that rests, and stays unread though its actor may take longer to be built anew than it rests.
     async fn has_new_work(&self, mailbox: &MailboxName, since: Moment) -> Result<bool, MailboxError> {
         let mut filter = Filter::unread();
         loop {
             let page = self.surveyor.plant.mailboxes.envelopes(mailbox, filter).await?;
             let is_new = |envelope: &Envelope| match envelope.state {
                 EnvelopeState::Unread { not_before } => not_before.is_none_or(|moment| moment <= since),
-                EnvelopeState::Leased { .. }
-                | EnvelopeState::Acked { .. }
-                | EnvelopeState::Quarantined { .. } => false,
+                EnvelopeState::Leased { holder, .. } => matches!(holder, Holder::Process(_)),
+                EnvelopeState::Acked { .. } | EnvelopeState::Quarantined { .. } => false,
             };
             match page.last() {
                 None => return Ok(false),

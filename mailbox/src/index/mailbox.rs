@@ -29,6 +29,8 @@ pub(crate) struct MailboxIndex {
     /// Leases that expire by themselves.
     pub(super) expiring: BTreeSet<(Moment, Seq)>,
     pub(super) leased: u64,
+    /// Of the leased: pulled from outside.
+    pub(super) pulled: u64,
     /// Subjects in hand.
     pub(super) busy: HashSet<Key>,
     /// Open messages by intent and subject.
@@ -226,9 +228,10 @@ impl MailboxIndex {
         let Some(open) = self.open.get_mut(&seq) else {
             return;
         };
-        if open.lease.replace(held).is_none() {
-            self.leased += 1;
-        }
+        // `unqueue` took a lease that there was.
+        open.lease = Some(held);
+        self.leased += 1;
+        self.pulled += u64::from(held.holder == Holder::Pull);
         open.attempts = attempt;
         open.since = at;
         open.not_before = None;
@@ -388,6 +391,7 @@ impl MailboxIndex {
         let held = open.lease.take();
         if let Some(held) = held {
             self.leased -= 1;
+            self.pulled -= u64::from(held.holder == Holder::Pull);
             if let Some(until) = held.until {
                 self.expiring.remove(&(until, seq));
             }
@@ -455,6 +459,7 @@ impl MailboxIndex {
             total,
             unread,
             leased: self.leased,
+            pulled: self.pulled,
             backing_off,
             acked: total - unread - quarantined,
             pruned: self.pruned,

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::MirrorError;
@@ -78,8 +78,11 @@ impl Appended {
             }
             self.reading = None;
         }
-        if now.is_none() {
-            return Ok(());
+        match now {
+            None => return Ok(()),
+            // A pipe or a device in its place would be read without end.
+            Some(now) if !now.is_file() => return Err(failed(io::Error::other("it is no regular file"))),
+            Some(_) => {}
         }
         let file = File::open(&self.path).map_err(&failed)?;
         let mut reading = Reading {
@@ -106,6 +109,7 @@ impl Appended {
         let mut file = OpenOptions::new()
             .append(true)
             .create(true)
+            .mode(0o600)
             .open(&self.path)
             .map_err(&failed)?;
         file.write_all(bytes).map_err(failed)

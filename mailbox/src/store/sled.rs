@@ -291,10 +291,18 @@ impl DiskStore {
                 let text;
                 let line = match line {
                     Line::Here(line) => line,
-                    Line::File(digest) => {
-                        text = self.bodies.read(*digest)?;
-                        text.as_str()
-                    }
+                    Line::File(digest) => match self.bodies.read(*digest) {
+                        Ok(read) => {
+                            text = read;
+                            text.as_str()
+                        }
+                        // One lost file is one lost message, and no reason to withhold the others.
+                        Err(error) if bodies::is_lost(&error) => {
+                            tracing::warn!(%error, "the text of message {seq} of {of} is lost");
+                            continue;
+                        }
+                        Err(error) => return Err(error),
+                    },
                     Line::Gone => continue,
                 };
                 let stored = stored(record, line)

@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{draft_of, name};
-use mailbox::{Appended, Filter, Lessee, MAX_MESSAGE, Mailboxes, Moment, OpenError, Seq, SystemClock};
+use crate::{draft, draft_of, name};
+use mailbox::{
+    Appended, Filter, Lessee, MAX_MESSAGE, MailboxError, Mailboxes, Moment, OpenError, Policy, Seq,
+    SystemClock,
+};
 
 fn open(dir: &Path) -> Result<Mailboxes, OpenError> {
     Mailboxes::open_sled(dir, Arc::new(SystemClock::start()))
@@ -130,4 +133,55 @@ async fn damage_is_an_error_that_names_the_mend() {
         let error = open(dir.path()).unwrap_err().to_string();
         assert!(error.contains("restore it from a copy"), "byte {at}: {error}");
     }
+}
+
+/// A text that lies in a file of its own and is gone costs its own message and no other.
+#[tokio::test]
+async fn a_message_whose_text_is_lost_is_set_aside_and_blocks_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let mailboxes = open(dir.path()).unwrap();
+    mailboxes.declare(name(), Policy::default()).await.unwrap();
+    mailboxes
+        .append(vec![draft_of("large", 50_000), draft("small")])
+        .await
+        .unwrap();
+    let bodies: Vec<_> = std::fs::read_dir(dir.path().join("bodies"))
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .collect();
+    assert_eq!(bodies.len(), 1);
+    std::fs::remove_file(&bodies[0]).unwrap();
+
+    let refused = mailboxes.try_lease(&name(), Lessee::Process).await.unwrap_err();
+    assert!(
+        matches!(refused, MailboxError::Unreadable { seq: Seq(1), .. }),
+        "{refused}"
+    );
+    let delivery = mailboxes
+        .try_lease(&name(), Lessee::Process)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(delivery.envelope.message.msg_id().as_str(), "small");
+    let status = mailboxes.status().await.unwrap();
+    assert_eq!((status[0].quarantined, status[0].leased), (1, 1));
+    let listed = mailboxes.envelopes(&name(), Filter::default()).await.unwrap();
+    assert_eq!(listed.len(), 1);
+}
+
+/// Whoever waits for a change is not woken by a group that wrote nothing.
+#[tokio::test]
+async fn what_changes_nothing_wakes_nobody() {
+    let dir = tempfile::tempdir().unwrap();
+    let mailboxes = open(dir.path()).unwrap();
+    let mut changes = mailboxes.subscribe();
+    mailboxes.declare(name(), Policy::default()).await.unwrap();
+    mailboxes.append(vec![draft("1")]).await.unwrap();
+    assert_eq!(changes.changed().await, [name()]);
+    mailboxes.declare(name(), Policy::default()).await.unwrap();
+    mailboxes.status().await.unwrap();
+    let mut waiting = std::pin::pin!(changes.changed());
+    let waker = std::task::Waker::noop();
+    let polled = waiting.as_mut().poll(&mut std::task::Context::from_waker(waker));
+    assert!(polled.is_pending());
 }

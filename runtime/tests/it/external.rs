@@ -149,3 +149,33 @@ async fn an_actor_that_is_pulled_is_elsewhere_and_its_messages_wait() {
     assert!(bench.mailboxes.nack(taken.lease, nack).await.unwrap().quarantined);
     running.drain(SECOND).await;
 }
+
+/// What somebody outside has in hand does not keep a round from ending.
+#[tokio::test]
+async fn a_pulled_message_does_not_keep_a_host_from_being_quiet() {
+    let bench = Bench::new();
+    bench
+        .mailboxes
+        .declare("script".parse().unwrap(), Policy::default())
+        .await
+        .unwrap();
+    bench.tell("script", "pulled", Deed::Succeed).await;
+    let lessee = mailbox::Lessee::Pull { for_: SECOND * 600 };
+    let pulled = bench
+        .mailboxes
+        .try_lease(&"script".parse().unwrap(), lessee)
+        .await
+        .unwrap()
+        .unwrap();
+    bench.tell("script", "here", Deed::Succeed).await;
+    let running = bench
+        .host()
+        .external(ChildSpec::default(), script("true"))
+        .start()
+        .await
+        .unwrap();
+    running.until_quiet().await.unwrap();
+    assert_eq!(bench.status("script").await.unread, 1);
+    drop(pulled);
+    running.drain(SECOND).await;
+}

@@ -86,7 +86,11 @@ impl Bodies {
         }
         self.uses.remove(&digest);
         let path = self.path(digest);
-        fs::remove_file(&path).map_err(failed("remove", &path))
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", &path)(error)),
+            // One that is gone already is no less removed.
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Forgets which files are named, before the log is read anew.
@@ -108,6 +112,15 @@ impl Bodies {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a file is gone or is not what was written, which no repetition mends.
+pub(super) fn is_lost(error: &StoreError) -> bool {
+    match error {
+        StoreError::Damaged { .. } => true,
+        StoreError::Io { source, .. } => source.kind() == io::ErrorKind::NotFound,
+        _ => false,
     }
 }
 
