@@ -15,7 +15,7 @@ use crate::config::Source;
 use crate::failure::{Exit, Failure};
 use crate::home::Home;
 use crate::print;
-use crate::wiring::{self, MAILBOX};
+use crate::wiring;
 
 /// Marks a home as a demo's, so that no real one is filled with made-up messages.
 const MARK: &str = "demo";
@@ -37,8 +37,9 @@ impl Demo {
         let home = home_for(context);
         refuse_a_real_one(&home)?;
         home.make()?;
-        let now = DEMO_NOW.parse().expect("the demo's time is a constant");
-        lay_hints(&home.path, now).map_err(|error| {
+        let stands_still = DEMO_NOW.parse().expect("the demo's time is a constant");
+        let now = context.now.unwrap_or(stands_still);
+        lay_hints(&home.path, stands_still).map_err(|error| {
             Failure::new(Exit::Other, format!("cannot write in {}", home.path.display())).because(error)
         })?;
         let served = World::demo().serve().await.map_err(|error| {
@@ -52,7 +53,7 @@ impl Demo {
         &self.home
     }
 
-    /// The moment at which the demo's world stands still.
+    /// The moment as of which the demo is evaluated: the one at which its world stands still, or `--now`.
     pub fn now(&self) -> DateTime<Utc> {
         self.now
     }
@@ -100,15 +101,15 @@ fn home_for(context: &Context) -> Home {
     }
 }
 
-/// A home with mailboxes that no demo made holds somebody's work.
+/// A directory with anything in it that no demo made holds somebody's work.
 fn refuse_a_real_one(home: &Home) -> Result<(), Failure> {
     let path = &home.path;
-    if path.join(MAILBOX).exists() && !path.join(MARK).exists() {
-        return Err(Failure::new(
-            Exit::Other,
-            format!("{} holds mailboxes that no demo made", path.display()),
-        )
-        .mend("Name an empty directory with --home, or none at all."));
+    let is_taken = fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
+    if is_taken && !path.join(MARK).exists() {
+        return Err(
+            Failure::new(Exit::Other, format!("{} holds what no demo made", path.display()))
+                .mend("Name an empty directory with --home, or none at all."),
+        );
     }
     Ok(())
 }

@@ -1,13 +1,21 @@
 //! Keeps the JSONL mirror and takes in what other programs wrote there (contract, section 1).
 
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chrono::{SecondsFormat, Utc};
 use mailbox::mirror::{AckLine, Intake, Mirror, MirrorError, Place};
 use mailbox::{AckedBy, Done, MailboxError, MailboxName, Mailboxes, Message, Refusal};
-use runtime::Registry;
+use runtime::{Effects as _, HomePath, KeyedLine, Real, Registry};
 use tokio::sync::oneshot;
+
+/// The folder of the mirror within the home.
+const MIRROR: &str = "inbox";
+
+/// The log of the lines that were skipped, within the home.
+const REPORTED: &str = "mirror-errors.log";
 
 /// How often the files are looked at though no mailbox changed: another program's line waits no longer.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -21,6 +29,7 @@ pub struct Mirroring {
     mirror: Mirror,
     mailboxes: Mailboxes,
     registry: Arc<Registry>,
+    home: Real,
 }
 
 /// A mirror that is kept by a task of its own.
@@ -31,17 +40,18 @@ pub struct Kept {
 }
 
 impl Mirroring {
-    /// Opens the mirror in `dir`, brings it up to the mailboxes and takes in what others wrote meanwhile.
+    /// Opens the mirror of a home, brings it up to the mailboxes and takes in what others wrote meanwhile.
     pub async fn open(
-        dir: &Path,
+        home: &Path,
         mailboxes: Mailboxes,
         registry: Arc<Registry>,
     ) -> Result<Self, MirrorError> {
-        let (mirror, intake) = Mirror::open(dir, mailboxes.clone()).await?;
+        let (mirror, intake) = Mirror::open(&home.join(MIRROR), mailboxes.clone()).await?;
         let mut mirroring = Self {
             mirror,
             mailboxes,
             registry,
+            home: Real::on(home),
         };
         mirroring.take_in(intake).await?;
         mirroring.sync().await?;
@@ -85,17 +95,38 @@ impl Mirroring {
             match line {
                 Intake::Message { mailbox, message, at } => self.take_message(&mailbox, message, &at).await?,
                 Intake::Ack { ack, at } => self.take_ack(ack, &at).await?,
-                Intake::Malformed { at, fault } => tracing::warn!("{at}: skipped, {fault}"),
+                Intake::Malformed { at, fault } => self.report(&at, &fault).await,
             }
         }
         Ok(())
+    }
+
+    /// Reports a line that was skipped, once: what the log of such lines holds was said before, by this
+    /// process or an earlier one.
+    async fn report(&self, at: &Place, why: &(dyn fmt::Display + Sync)) {
+        let said = pulls::escape::line(&format!("{at}: skipped, {why}"));
+        let ts = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
+        let line = KeyedLine {
+            line: format!("{ts} {said}"),
+            key: said.clone(),
+        };
+        let appended = self
+            .home
+            .clone()
+            .append_lines(&HomePath::fixed(REPORTED), vec![line])
+            .await;
+        // Where the log cannot be written it is said each time.
+        if appended.is_ok_and(|appended| appended == 0) {
+            return;
+        }
+        tracing::warn!("{said}");
     }
 
     async fn take_message(&self, to: &MailboxName, message: Message, at: &Place) -> Result<(), MailboxError> {
         match self.registry.accept(to, message) {
             Ok(draft) => self.mailboxes.append(vec![draft]).await.map(drop),
             Err(refused) => {
-                tracing::warn!("{at}: skipped, {}", chain(&refused));
+                self.report(at, &chain(&refused)).await;
                 Ok(())
             }
         }
@@ -109,7 +140,8 @@ impl Mirroring {
             ..
         } = ack;
         let Ok(of) = from.parse::<MailboxName>() else {
-            tracing::warn!("{at}: skipped, {from:?} is the name of no actor");
+            self.report(at, &format!("{from:?} is the name of no actor"))
+                .await;
             return Ok(());
         };
         let by = AckedBy::Line { from: from.into() };
@@ -120,7 +152,7 @@ impl Mirroring {
         {
             Ok(_) | Err(MailboxError::Refused(Refusal::AlreadyAcked { .. })) => Ok(()),
             Err(MailboxError::Refused(refused)) => {
-                tracing::warn!("{at}: skipped, {refused}");
+                self.report(at, &refused).await;
                 Ok(())
             }
             Err(error) => Err(error),

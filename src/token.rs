@@ -81,8 +81,8 @@ impl TokenSource for Credentials {
     }
 }
 
-/// Where a token would be looked for first, for `sweep config`. The token itself is not read further than
-/// to see that it is there.
+/// Where a token is looked for first, for `sweep config`: a variable that is set, else `gh`, which is not
+/// asked for this. The token itself is not read further than to see that it is there.
 pub fn source() -> Source {
     VARIABLES
         .into_iter()
@@ -93,6 +93,14 @@ pub fn source() -> Source {
             },
             |variable| Source::Environment { variable },
         )
+}
+
+/// What `sweep config` shows in a token's place.
+pub fn shown() -> &'static str {
+    match source() {
+        Source::Environment { .. } => "set, and never shown",
+        _ => "none in the environment: asked for when needed",
+    }
 }
 
 /// A variable that is set to more than blanks.

@@ -33,9 +33,6 @@ pub const GRAPHQL_VARIABLE: &str = "GITHUB_GRAPHQL_URL";
 /// The folder of the mailboxes within the home.
 pub const MAILBOX: &str = "mailbox";
 
-/// The folder of the mirror within the home.
-const MIRROR: &str = "inbox";
-
 /// The built-in actors, the dispatcher last: whom it sends to is started before it.
 pub const BUILT_IN: [&str; 5] = [
     Retro::NAME,
@@ -342,7 +339,7 @@ impl Opened {
         }
         let registry = Arc::new(registry);
         // The mailbox is the authority: a mirror that cannot be kept stops nobody.
-        let mirror = Mirroring::open(&home.path.join(MIRROR), mailboxes.clone(), Arc::clone(&registry))
+        let mirror = Mirroring::open(&home.path, mailboxes.clone(), Arc::clone(&registry))
             .await
             .inspect_err(|error| tracing::warn!("the mirror is not kept: {error}"))
             .ok();
@@ -471,6 +468,8 @@ fn policy(config: &Config, max_attempts: u32) -> Policy {
     Policy {
         max_attempts,
         unchanged_for: config.mailbox.unchanged_for.get(),
+        keep: config.mailbox.keep.get(),
+        dedupe_horizon: config.mailbox.dedupe_horizon.get(),
         ..Policy::default()
     }
 }

@@ -119,7 +119,11 @@ impl GraphqlError {
         let message = first_words(&self.message);
         let extensions = self.extensions.as_ref();
         let sso = extensions.is_some_and(|extensions| extensions.saml_failure == Some(true));
-        if sso || matches!(self.kind.as_deref(), Some("FORBIDDEN" | "INSUFFICIENT_SCOPES")) {
+        // The token itself lacks what every such question asks for: the credentials, not the thing.
+        if self.kind.as_deref() == Some("INSUFFICIENT_SCOPES") {
+            return ReadError::Refused { message };
+        }
+        if sso || self.kind.as_deref() == Some("FORBIDDEN") {
             return ReadError::NoAccess { path, message, sso };
         }
         // What fails validation has a code and no type, and fails again however often it is sent.

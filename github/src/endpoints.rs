@@ -53,7 +53,10 @@ impl Origin {
         };
         let authority = uri.authority()?.clone();
         // A user name in an address would be a second credential, and one that is logged.
-        (!authority.as_str().contains('@')).then_some(Self { is_tls, authority })
+        let has_no_user = !authority.as_str().contains('@');
+        // A number that no port has is taken for none by whoever asks for the port.
+        let has_a_port = authority.as_str() == authority.host() || authority.port_u16().is_some();
+        (has_no_user && has_a_port).then_some(Self { is_tls, authority })
     }
 
     fn is_loopback(&self) -> bool {
@@ -211,6 +214,8 @@ mod tests {
             "ftp://x",
             "https://",
             "https://me:pw@x",
+            "http://127.0.0.1:99999",
+            "https://x:",
             "https://x/?q=1",
             "%",
         ] {

@@ -157,7 +157,10 @@ impl Snapshot {
             );
         }
         if !self.skipped.is_empty() {
-            line(&mut out, &format!("{:<12}{:>4}", "skipped", self.skipped.len()));
+            line(
+                &mut out,
+                &format!("{:<12}{:>4} → pr-state-errors.log", "skipped", self.skipped.len()),
+            );
         }
         out
     }

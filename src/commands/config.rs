@@ -60,6 +60,6 @@ fn surroundings(context: &Context) -> Result<Vec<Entry>, Failure> {
             endpoints.graphql().to_string(),
             named_by(GRAPHQL_VARIABLE),
         ),
-        entry("github.token", "never shown".to_owned(), token::source()),
+        entry("github.token", token::shown().to_owned(), token::source()),
     ])
 }

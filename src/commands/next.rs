@@ -1,7 +1,10 @@
 //! `sweep next ACTOR`: takes one message under a lease, for an actor that lives outside this process.
 
+use std::borrow::Cow;
+
 use mailbox::{LeaseId, Lessee, Message};
 
+use super::send::LEASE;
 use super::{Context, mailbox_name};
 use crate::cli::Next;
 use crate::failure::Failure;
@@ -30,9 +33,23 @@ pub async fn run(context: &Context, choice: &Next) -> Result<(), Failure> {
 
 /// The message's line as it is, with one field more.
 fn with_lease(message: &Message, lease: LeaseId) -> String {
-    let line = message.line().trim_end();
+    let line = without_lease(message);
     let fields = line.strip_suffix('}').expect("a message is a JSON object");
     format!("{fields},\"lease\":\"{lease}\"}}")
+}
+
+/// The line without a field of that name, which another program's message may bring: no object says one
+/// thing twice.
+fn without_lease(message: &Message) -> Cow<'_, str> {
+    let line = message.line().trim_end();
+    let fields = serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(line);
+    match fields.ok().filter(|fields| fields.contains_key(LEASE)) {
+        Some(mut fields) => {
+            fields.remove(LEASE);
+            serde_json::Value::Object(fields).to_string().into()
+        }
+        None => line.into(),
+    }
 }
 
 #[cfg(test)]

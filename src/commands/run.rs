@@ -52,7 +52,7 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
         None if chosen.reads_github() => Some(wiring::github(RETRY_WAIT)?),
         None => None,
     };
-    if let (Some(github), None, false) = (&github, &demo, choice.once) {
+    if let (Some(github), None) = (&github, &demo) {
         tokio::select! {
             checked = refuse_bad_credentials(github) => checked?,
             () = signals.next() => return Ok(()),
@@ -61,7 +61,7 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     let mut opened = Opened::hold(home, &config).await?;
     let began = opened.clock.now();
     let mut host = wiring::host(&opened, home, &config, &chosen, github.as_ref())?;
-    if let Some(now) = context.now.or(demo.as_ref().map(Demo::now)) {
+    if let Some(now) = demo.as_ref().map(Demo::now).or(context.now) {
         host = host.evaluate_at(now);
     }
     let running = host.start().await?;
@@ -107,7 +107,10 @@ async fn host_until_done(
     if choice.once || scene.demo.is_some() {
         let reports = tokio::select! {
             reports = running.until_quiet() => reports?,
-            () = signals.next() => return Ok(()),
+            () = signals.next() => {
+                say(DRAINING);
+                return if choice.once { Err(interrupted()) } else { Ok(()) };
+            }
         };
         print::raw(&scene.summary(&reports).await?)?;
         if choice.once {
@@ -117,7 +120,17 @@ async fn host_until_done(
         tracing::info!(home = %scene.home.path.display(), "running; Ctrl-C drains and ends it");
     }
     signals.next().await;
+    say(DRAINING);
     Ok(())
+}
+
+/// Said at the first signal.
+const DRAINING: &str = "sweep: draining: no new message is taken; once more ends it at once";
+
+/// Why a round that a signal ended is no success: whoever waits for it takes it as done.
+fn interrupted() -> Failure {
+    Failure::new(Exit::Other, "interrupted before the round was done")
+        .mend("What was not handled is unread; run it again.")
 }
 
 /// Fails where GitHub refuses the credentials: no actor could mend that. Where it cannot be reached the actors

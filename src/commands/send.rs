@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use chrono::{DateTime, SecondsFormat, SubsecRound as _, Utc};
-use mailbox::{Appended, MAX_MESSAGE, Message, MsgId};
+use mailbox::{Appended, HEADER_FIELDS, MAX_MESSAGE, Message, MsgId};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -16,6 +16,9 @@ use crate::wiring::Opened;
 
 /// Who a message that a person sends is from.
 const FROM: &str = "send";
+
+/// What `sweep next` adds to a message's line.
+pub const LEASE: &str = "lease";
 
 /// Sends it.
 pub async fn run(context: &Context, choice: &Send) -> Result<(), Failure> {
@@ -68,6 +71,13 @@ fn message(context: &Context, choice: &Send) -> Result<Message, Failure> {
     let named = body.len();
     if let Some(payload) = &choice.payload {
         for (field, value) in read_payload(payload)? {
+            if HEADER_FIELDS.contains(&field.as_str()) || field == LEASE {
+                return Err(Failure::new(
+                    Exit::Usage,
+                    format!("--payload has a field `{field}`, which is the header's"),
+                )
+                .mend("Give it another name; --msg-id names the message, and the rest is filled in."));
+            }
             if body[..named].iter().any(|(known, _)| *known == field) {
                 return Err(
                     Failure::new(Exit::Usage, format!("--payload says `{field}` once more"))

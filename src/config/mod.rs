@@ -83,6 +83,10 @@ pub struct Actors {
 pub struct Mailbox {
     /// Where the mailboxes lie.
     pub backend: Backend,
+    /// How long an acknowledged message is kept.
+    pub keep: Span,
+    /// How long a message's id is known at least.
+    pub dedupe_horizon: Span,
     /// How long an unchanged message is not handled again.
     pub unchanged_for: Span,
     /// More unread messages in one mailbox than this are attention.
@@ -92,9 +96,7 @@ pub struct Mailbox {
 }
 
 /// Keys that are read and checked, and that nothing goes by in this version.
-const WITHOUT_EFFECT: [&str; 8] = [
-    "mailbox.keep",
-    "mailbox.dedupe_horizon",
+const WITHOUT_EFFECT: [&str; 6] = [
     "qa.gates.commands",
     "qa.gates.timeout",
     "drip.push",
@@ -212,10 +214,15 @@ impl Mailbox {
     fn read<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<Self, ConfigError> {
         let mut section = reader.section(root, "mailbox")?;
         let backend = reader.value(&mut section, "backend", Backend::Sled)?;
-        reader.bounded(&mut section, "keep", Span::days(90), SHORTEST..=LONGEST)?;
-        reader.bounded(&mut section, "dedupe_horizon", Span::days(90), SHORTEST..=LONGEST)?;
         let read = Self {
             backend,
+            keep: reader.bounded(&mut section, "keep", Span::days(90), SHORTEST..=LONGEST)?,
+            dedupe_horizon: reader.bounded(
+                &mut section,
+                "dedupe_horizon",
+                Span::days(90),
+                SHORTEST..=LONGEST,
+            )?,
             unchanged_for: reader.bounded(
                 &mut section,
                 "unchanged_for",
@@ -271,6 +278,10 @@ fn read_bounded(file: &Path) -> Result<String, ConfigError> {
         source,
     };
     let mut text = String::new();
+    // A pipe in its place would be waited for without end.
+    if !std::fs::metadata(file).map_err(unreadable)?.is_file() {
+        return Err(unreadable(io::Error::other("it is no regular file")));
+    }
     let opened = File::open(file).map_err(unreadable)?;
     let read = opened
         .take(MAX_BYTES + 1)

@@ -4,7 +4,7 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Hosted, ended};
+use crate::support::{Desk, Hosted, ended, files};
 use world::{DEMO_NOW, PullSpec, World};
 
 fn signal(child: &Child, name: &str) {
@@ -46,10 +46,14 @@ fn the_demo_keeps_off_a_home_that_holds_somebodys_work() {
     desk.good(&["send", "qa", "reattest", "--repo", "a/b", "--pr", "1"]);
     let run = desk.run(&["run", "--demo", "--once"]);
     assert_eq!(run.code, Some(1));
-    assert!(
-        run.stderr.contains("holds mailboxes that no demo made"),
-        "{run:?}"
-    );
+    assert!(run.stderr.contains("holds what no demo made"), "{run:?}");
+
+    // Files of one's own are somebody's work too, though no mailbox is there yet.
+    let desk = Desk::new();
+    desk.write("DECISIONS.md", "- [ ] mine\n");
+    assert_eq!(desk.run(&["run", "--demo", "--once"]).code, Some(1));
+    assert_eq!(desk.read("DECISIONS.md"), "- [ ] mine\n");
+    assert_eq!(files(&desk.home()), ["DECISIONS.md"]);
 }
 
 #[test]
