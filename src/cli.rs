@@ -76,6 +76,15 @@ pub enum Command {
     Ack(Ack),
     /// Hand a message back: it failed, or can never be handled
     Nack(Nack),
+    /// Messages that spent their attempts or were rejected, with each failure; retry or drop them
+    #[command(args_conflicts_with_subcommands = true)]
+    Quarantine {
+        /// What to do with them; lists them where nothing is said
+        #[command(subcommand)]
+        verb: Option<Quarantine>,
+    },
+    /// The post-mortem: a mailbox in order, each message with everything that happened to it
+    Replay(Replay),
     /// The effective configuration, each value with its source
     Config(Listing),
     /// A completion script for your shell
@@ -237,6 +246,60 @@ pub struct Nack {
     /// The lease that `next` gave; without it, the message's current pull lease
     #[arg(long, value_name = "ID")]
     pub lease: Option<String>,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sweep quarantine`.
+#[derive(Debug, Subcommand)]
+pub enum Quarantine {
+    /// Every message in quarantine, of all actors
+    List(Listing),
+    /// One message with everything that happened to it
+    Show(Quarantined),
+    /// Make it unread again, with fresh attempts; its failures stay on record
+    Retry(Quarantined),
+    /// Give it up for good; its failures stay on record
+    Drop {
+        /// Which message
+        #[command(flatten)]
+        which: Quarantined,
+        /// Why, in a few words
+        #[arg(long, value_name = "TEXT", default_value = "dropped by hand")]
+        reason: String,
+    },
+}
+
+/// A message in quarantine.
+#[derive(Debug, Args)]
+pub struct Quarantined {
+    /// Whose mailbox
+    pub actor: String,
+    /// The message
+    pub msg_id: String,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `sweep replay`.
+#[derive(Debug, Args)]
+pub struct Replay {
+    /// Whose mailbox
+    pub actor: String,
+    /// Only messages to which something happened at or after this moment
+    #[arg(long, value_name = "RFC3339", value_parser = moment)]
+    pub since: Option<DateTime<Utc>>,
+    /// Only messages to which something happened before this moment
+    #[arg(long, value_name = "RFC3339", value_parser = moment)]
+    pub until: Option<DateTime<Utc>>,
+    /// Only messages about this pull request
+    #[arg(long, value_name = "OWNER/NAME#N")]
+    pub pr: Option<PrRef>,
+    /// Only this message
+    #[arg(long, value_name = "ID")]
+    pub msg_id: Option<String>,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

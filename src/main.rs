@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod duration;
 mod failure;
+mod history;
 mod home;
 mod logging;
 mod mirroring;

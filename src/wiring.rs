@@ -2,9 +2,10 @@
 //! where the mailboxes lie.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use actors::drip::Drip;
 use actors::investigate::Investigate;
@@ -12,7 +13,7 @@ use actors::pr_state::{PrState, Rules, Selection, WorkingSet};
 use actors::qa::Qa;
 use actors::retro::Retro;
 use github::{EndpointError, Endpoints, Limits, Reader};
-use mailbox::{Clock, MailboxName, Mailboxes, OpenError, Policy, SystemClock};
+use mailbox::{Clock, MailboxName, Mailboxes, Moment, OpenError, Policy, SystemClock};
 use runtime::control::{self, Connected, ControlError, Holder};
 use runtime::{
     Actor, ActorState, ActorStatus, ChildSpec, External, HandledBy, Host, HostBuilder, Overview, Registry,
@@ -432,13 +433,17 @@ impl Opened {
 
     /// Refuses a mailbox that no declared actor has.
     pub fn known(&self, of: &MailboxName) -> Result<(), Failure> {
-        if *of == MailboxName::dead_letter() || self.registry.mailboxes().any(|mailbox| mailbox == of) {
-            return Ok(());
-        }
-        let known: Vec<&str> = self.registry.mailboxes().map(MailboxName::as_str).collect();
-        Err(Failure::new(Exit::Usage, format!("there is no actor {of}"))
-            .mend(format!("The declared actors are: {}.", known.join(", "))))
+        declared(&self.registry, of)
     }
+}
+
+fn declared(registry: &Registry, of: &MailboxName) -> Result<(), Failure> {
+    if *of == MailboxName::dead_letter() || registry.mailboxes().any(|mailbox| mailbox == of) {
+        return Ok(());
+    }
+    let known: Vec<&str> = registry.mailboxes().map(MailboxName::as_str).collect();
+    Err(Failure::new(Exit::Usage, format!("there is no actor {of}"))
+        .mend(format!("The declared actors are: {}.", known.join(", "))))
 }
 
 fn open_mailboxes(home: &Home, config: &Config, clock: &Arc<dyn Clock>) -> Result<Mailboxes, OpenError> {
@@ -461,6 +466,83 @@ fn watermarks(config: &Config) -> Watermarks {
         soft: config.mailbox.soft_watermark.into(),
         hard: config.mailbox.hard_watermark.into(),
     }
+}
+
+/// Mailboxes to read after the fact, which are left as they are.
+pub struct PostMortem {
+    /// The mailboxes: those of a `sweep run` that holds the home, or a copy.
+    pub mailboxes: Mailboxes,
+    /// Of a copy: when it was opened. What is stamped later is the reader's own doing.
+    pub read_at: Option<Moment>,
+    registry: Arc<Registry>,
+    /// Removed with this value.
+    _copy: Option<tempfile::TempDir>,
+}
+
+impl PostMortem {
+    /// Asks the `sweep run` that holds the home; without one, copies its mailboxes and opens the copy, since
+    /// opening writes.
+    pub async fn open(home: &Home, config: &Config) -> Result<Self, Failure> {
+        let registry = Arc::new(registry(config)?);
+        match control::connect(&home.path).await {
+            Ok(holder) => {
+                let mailboxes = holder.mailboxes().await?;
+                return Ok(Self {
+                    mailboxes,
+                    read_at: None,
+                    registry,
+                    _copy: None,
+                });
+            }
+            Err(ControlError::Absent { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let from = home.path.join(MAILBOX);
+        let copied = |error| {
+            Failure::new(Exit::Other, format!("cannot copy {}", from.display()))
+                .because(error)
+                .mend("Name a home that has mailboxes with --home, and make room in the temporary directory.")
+        };
+        let copy = tempfile::Builder::new()
+            .prefix("sweep-replay-")
+            .tempdir()
+            .map_err(copied)?;
+        copy_files(&from, copy.path()).map_err(copied)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
+        let read_at = Some(clock.now());
+        let mailboxes = Mailboxes::open_sled(copy.path(), clock)?;
+        Ok(Self {
+            mailboxes,
+            read_at,
+            registry,
+            _copy: Some(copy),
+        })
+    }
+
+    /// Refuses a mailbox that no declared actor has and that is not there.
+    pub fn known(&self, of: &MailboxName) -> Result<(), Failure> {
+        declared(&self.registry, of)
+    }
+
+    /// Lets go of the mailboxes, and removes the copy.
+    pub async fn close(self) {
+        self.mailboxes.close().await;
+    }
+}
+
+/// Copies a folder's files and folders; what is neither (a socket, a pipe) is left out.
+fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
+        if kind.is_dir() {
+            fs::create_dir(&target)?;
+            copy_files(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
 }
 
 /// What a mailbox does about failure and repetition.

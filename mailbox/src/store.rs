@@ -254,7 +254,7 @@ pub enum StoreError {
     },
     /// What is stored does not read back.
     #[error(
-        "the mailbox in {} is damaged ({what}): restore it from a copy, or move it away and import what the mirror has",
+        "the mailbox in {} is damaged ({what}): restore it from a copy, or move it away and start anew: the lines of the mirror are taken in again",
         .path.display()
     )]
     Damaged {

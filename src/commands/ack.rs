@@ -74,7 +74,8 @@ pub async fn nack(context: &Context, choice: &cli::Nack) -> Result<(), Failure> 
     })
 }
 
-fn msg_id(text: &str) -> Result<MsgId, Failure> {
+/// A message id as it stands on the command line.
+pub fn msg_id(text: &str) -> Result<MsgId, Failure> {
     text.parse()
         .map_err(|error: mailbox::NameError| Failure::new(Exit::Usage, "MSG_ID").because(error))
 }

@@ -126,7 +126,7 @@ async fn messages(opened: &Opened, of: &MailboxName, choice: &Inbox) -> Result<(
 }
 
 /// The pull request that a message says it is about.
-fn about(envelope: &Envelope) -> Option<PrRef> {
+pub fn about(envelope: &Envelope) -> Option<PrRef> {
     let body = envelope.message.body();
     Some(PrRef {
         repo: body.get("repo")?.as_str()?.parse().ok()?,
@@ -190,7 +190,7 @@ impl Listing {
 }
 
 /// A message's state in a few words.
-fn state(envelope: &Envelope) -> String {
+pub fn state(envelope: &Envelope) -> String {
     match &envelope.state {
         EnvelopeState::Unread { not_before: None } => "unread".to_owned(),
         EnvelopeState::Unread {
@@ -205,9 +205,9 @@ fn state(envelope: &Envelope) -> String {
     }
 }
 
-/// A message with what happened to it, as `--json` shows it.
+/// A message and where it stands, as `--json` shows it.
 #[derive(Debug, Serialize)]
-struct Shown<'a> {
+pub struct Shown<'a> {
     seq: Seq,
     attempts: u32,
     appended_at: DateTime<Utc>,

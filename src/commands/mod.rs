@@ -4,9 +4,11 @@ mod ack;
 mod actors;
 mod completions;
 mod config;
-mod inbox;
+pub mod inbox;
 mod next;
 mod pr_state;
+mod quarantine;
+mod replay;
 mod run;
 mod send;
 
@@ -63,6 +65,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Next(choice) => wait(next::run(&context, &choice)),
         Command::Ack(choice) => wait(ack::ack(&context, &choice)),
         Command::Nack(choice) => wait(ack::nack(&context, &choice)),
+        Command::Quarantine { verb } => wait(quarantine::run(&context, verb)),
+        Command::Replay(choice) => wait(replay::run(&context, &choice)),
         Command::Config(listing) => config::run(&context, &listing),
         Command::Completions(choice) => completions::run(&choice),
         Command::Run(choice) => wait(run::run(&context, &choice)),

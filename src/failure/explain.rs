@@ -168,7 +168,7 @@ impl From<MailboxError> for Failure {
                     format!("Take it with `sweep next {of}`; what somebody else holds is theirs to settle.")
                 }
                 Refusal::AlreadyAcked { .. } => "There is nothing left to do.".to_owned(),
-                Refusal::Quarantined { of, .. } => format!("`sweep inbox {of} --json` shows why."),
+                Refusal::Quarantined { of, .. } => format!("`sweep quarantine show {of} MSG_ID` shows each failure; `retry` makes it unread."),
                 Refusal::NotQuarantined { of, .. } => format!("`sweep inbox {of}` shows where it stands."),
             },
             MailboxError::Closed => "Run it again.".to_owned(),

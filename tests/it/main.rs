@@ -15,5 +15,6 @@ mod examples;
 mod external;
 mod hosting;
 mod kills;
+mod post_mortem;
 mod pull_side;
 mod support;
