@@ -19,11 +19,14 @@ const VERSION: u8 = 2;
 const VERSION_1: u8 = 1;
 /// Version and checksum.
 const PREFIX: usize = 5;
-/// Messages in one chunk: more bring little, and a chunk is rewritten whole when one is pruned.
-const MESSAGES: usize = 20;
-/// Bytes of records in one chunk. Larger values are written to files that the database never syncs.
-pub(super) const BYTES: usize = 6 * 1024;
-/// A larger message has a file of its own, for the same reason.
+/// Messages in one chunk: a group of so many is one value, which is whole by itself, where several need a
+/// batch that is written and waited for twice. More bring little, and a chunk is rewritten whole when one of
+/// them is pruned.
+const MESSAGES: usize = 160;
+/// Bytes of records in one chunk. A leaf holds up to 17 of them, and one of more than a quarter of a segment
+/// (2 MiB of 8) would be written to a file that the database never syncs: 17 chunks are half of that.
+pub(super) const BYTES: usize = 48 * 1024;
+/// A larger message has a file of its own, so that reading its neighbours does not read it too.
 pub(super) const INLINE: usize = 6 * 1024;
 /// What a record costs beside its texts, about: only used to decide where a chunk ends.
 const RECORD: usize = 64;
@@ -338,12 +341,13 @@ mod tests {
             let chunks = chunker.finish();
             let sizes: Vec<usize> = chunks.iter().map(|chunk| chunk.records.len()).collect();
             assert_eq!(sizes, expected, "{count} of {padding} bytes");
-            assert!(chunks.iter().all(|chunk| chunk.encode().len() < 7 * 1024));
+            // 17 of these, the most in a leaf, are less than a quarter of a segment: no leaf becomes a blob.
+            let most = 2 * 1024 * 1024 / 17;
+            assert!(chunks.iter().all(|chunk| chunk.encode().len() < most / 2));
         };
-        check(10, 45, &[20, 20, 5]);
-        check(3_000, 3, &[1, 1, 1]);
-        check(2_800, 3, &[2, 1]);
-        check(5_900, 2, &[1, 1]);
+        check(10, 325, &[160, 160, 5]);
+        check(4_600, 11, &[10, 1]);
+        check(5_600, 9, &[8, 1]);
     }
 
     #[test]
