@@ -96,20 +96,24 @@ impl Failure {
     /// The headline and the chain of causes. A cause that its parent's text already ends with is left
     /// out, since some libraries print their source themselves.
     fn first_line(&self) -> String {
-        let mut line = self.headline.clone();
-        let mut cause = self.cause.as_deref().map(|cause| cause as &dyn Error);
-        while let Some(error) = cause {
-            let text = error.to_string();
-            if !text.is_empty() && !line.ends_with(&text) {
-                if !line.is_empty() {
-                    line.push_str(": ");
-                }
-                line.push_str(&text);
-            }
-            cause = error.source();
-        }
-        line
+        let cause = self.cause.as_deref().map(|cause| cause as &dyn Error);
+        with_causes(self.headline.clone(), cause)
     }
+}
+
+/// A text followed by an error's and by that of every error behind it, once each.
+pub fn with_causes(mut line: String, mut cause: Option<&dyn Error>) -> String {
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !text.is_empty() && !line.ends_with(&text) {
+            if !line.is_empty() {
+                line.push_str(": ");
+            }
+            line.push_str(&text);
+        }
+        cause = error.source();
+    }
+    line
 }
 
 /// One line, or two where there is a mend.

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::Context;
 use crate::cli::{self, BucketName};
 use crate::config::Config;
-use crate::failure::{Exit, Failure};
+use crate::failure::{Exit, Failure, with_causes};
 use crate::print;
 use crate::progress::Progress;
 use crate::views::AttentionView;
@@ -154,24 +154,10 @@ pub fn of_turn(failure: &TurnFailure) -> Failure {
     match cause {
         Some(DispatchError::Read(error)) => error.clone().into(),
         Some(error @ DispatchError::Home(_)) => Failure::new(Exit::Other, "nothing was dispatched")
-            .because(in_full(error))
+            .because(with_causes(String::new(), Some(error)))
             .mend("Mend the file or its folder, or make room on the disk, and run it again."),
         Some(DispatchError::Message(_)) | None => Failure::new(Exit::Other, "nothing was dispatched")
             .because(failure.to_string())
             .mend("Nothing was sent. Run it again; RUST_LOG=debug shows each step."),
     }
-}
-
-/// An error's text and that of every error behind it, once each.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut behind = error.source();
-    while let Some(cause) = behind {
-        let words = cause.to_string();
-        if !text.ends_with(&words) {
-            text = format!("{text}: {words}");
-        }
-        behind = cause.source();
-    }
-    text
 }
