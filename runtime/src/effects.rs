@@ -34,6 +34,13 @@ pub trait Effects: Send + Sync {
 
     /// Runs a program to its end.
     fn run(&mut self, command: Command) -> Effected<'_, Finished>;
+
+    /// Allows an act of the actor's own, in words for a person.
+    ///
+    /// # Errors
+    ///
+    /// [`EffectError::Withheld`] where nothing is done.
+    fn allow(&mut self, what: String) -> Result<(), EffectError>;
 }
 
 /// Why an effect did not come about.
@@ -45,6 +52,12 @@ pub enum EffectError {
     /// A program did not run to its end.
     #[error(transparent)]
     Command(#[from] CommandError),
+    /// An act whose end nobody can tell without doing it, in a rehearsal.
+    #[error("a rehearsal ends here: it does not {what}")]
+    Withheld {
+        /// What would have been done.
+        what: String,
+    },
 }
 
 impl From<EffectError> for Fault {
@@ -57,6 +70,7 @@ impl From<EffectError> for Fault {
                 Self::Retry(Reason::from(crate::actor::chain(&error)))
             }
             EffectError::Command(_) => Self::Retry(Reason::from(crate::actor::chain(&error))),
+            EffectError::Withheld { .. } => Self::Retry(Reason::because("not done", error)),
         }
     }
 }
@@ -82,6 +96,11 @@ pub enum Recorded {
     Run {
         /// Which.
         command: Command,
+    },
+    /// The actor would have acted on the world itself.
+    Act {
+        /// How, in words for a person.
+        what: String,
     },
 }
 
@@ -144,6 +163,10 @@ impl Effects for Real {
 
     fn run(&mut self, command: Command) -> Effected<'_, Finished> {
         Box::pin(async { command.run().await.map_err(EffectError::from) })
+    }
+
+    fn allow(&mut self, _what: String) -> Result<(), EffectError> {
+        Ok(())
     }
 }
 
@@ -224,5 +247,10 @@ impl Effects for Recording {
         };
         self.note(Recorded::Run { command });
         Box::pin(std::future::ready(Ok(finished)))
+    }
+
+    fn allow(&mut self, what: String) -> Result<(), EffectError> {
+        self.note(Recorded::Act { what: what.clone() });
+        Err(EffectError::Withheld { what })
     }
 }

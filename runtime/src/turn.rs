@@ -238,6 +238,35 @@ impl Turn {
         self.effects.run(command).await
     }
 
+    /// Acts on the world in a way that no other effect has, such as a push: `what` says it to a person, beginning with
+    /// a verb (`push topic to o/r`). The work must be safe to repeat, since the turn may run again.
+    ///
+    /// A rehearsal notes `what` down, and the turn ends there: what the handler would do next depends on how
+    /// the work ends.
+    ///
+    /// # Errors
+    ///
+    /// [`EffectError::Withheld`] in a rehearsal, which the handler passes on.
+    ///
+    /// ```
+    /// # use runtime::{Done, Fault, Turn};
+    /// # async fn push() -> Result<&'static str, std::io::Error> { Ok("pushed") }
+    /// async fn publish(turn: &mut Turn) -> Result<Done, Fault> {
+    ///     match turn.act("push topic to o/r", push()).await? {
+    ///         Ok(outcome) => Ok(Done::new(outcome)),
+    ///         Err(error) => Err(Fault::retry(error.to_string())),
+    ///     }
+    /// }
+    /// ```
+    pub async fn act<T>(
+        &mut self,
+        what: impl Into<String>,
+        work: impl Future<Output = T> + Send,
+    ) -> Result<T, EffectError> {
+        self.effects.allow(what.into())?;
+        Ok(work.await)
+    }
+
     /// Counts something that the handler read elsewhere into the digest that is kept with the ack, so that a
     /// replay can say whether the world moved.
     pub fn saw(&mut self, what: &str, bytes: &[u8]) {

@@ -211,6 +211,10 @@ async fn recorded_effects_change_nothing_and_read_as_if_they_had() {
     assert!(turn.append_line(&"log".parse().unwrap(), "k", "k").await.unwrap());
     let command = Command::new(["touch", home.path().join("touched").to_str().unwrap()]).unwrap();
     assert!(turn.run(command).await.unwrap().succeeded());
+    let pushed = turn
+        .act("push topic to o/r", async { panic!("it was done") })
+        .await;
+    assert!(matches!(pushed, Err(EffectError::Withheld { what }) if what == "push topic to o/r"));
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
     let kinds: Vec<_> = recording
         .take()
@@ -219,9 +223,13 @@ async fn recorded_effects_change_nothing_and_read_as_if_they_had() {
             Recorded::WriteFile { path, .. } => format!("write {path}"),
             Recorded::AppendLines { path, .. } => format!("append {path}"),
             Recorded::Run { command } => format!("run {}", command.program()),
+            Recorded::Act { what } => what.clone(),
         })
         .collect();
-    assert_eq!(kinds, ["write brief.md", "append log", "run touch"]);
+    assert_eq!(
+        kinds,
+        ["write brief.md", "append log", "run touch", "push topic to o/r"]
+    );
 }
 
 #[test]
