@@ -192,6 +192,6 @@ pub struct MailboxStatus {
     /// When the oldest unread message was appended.
     pub oldest_unread: Option<Moment>,
     /// When the next message can be taken: now or earlier where one is deliverable, later where all
-    /// rest, `None` where nothing waits for time.
+    /// rest or as many are in hand as may be, `None` where nothing waits for time.
     pub next_deliverable: Option<Moment>,
 }

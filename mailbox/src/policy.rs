@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Policy {
     /// Attempts after which a message goes to quarantine. At least 1.
     pub max_attempts: u32,
+    /// How many messages may be in hand at once, whoever has them (contract, section 3, rule 4); `None`
+    /// where that is for whoever takes them to say. With as many in hand the mailbox gives out nothing.
+    pub wip: Option<u32>,
     /// The rest after the first failure; it doubles with each further one.
     pub backoff_base: Duration,
     /// The longest rest.
@@ -31,10 +34,11 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Default for Policy {
     /// The contract's defaults: 5 attempts, 1 s to 5 min, 24 h, no time on a process's lease; kept for
-    /// 90 days, briefly 48 h, ids known for 90 days.
+    /// 90 days, briefly 48 h, ids known for 90 days. A mailbox by itself has no WIP limit.
     fn default() -> Policy {
         Policy {
             max_attempts: 5,
+            wip: None,
             backoff_base: Duration::from_secs(1),
             backoff_cap: Duration::from_secs(5 * 60),
             unchanged_for: DAY,

@@ -154,7 +154,13 @@ impl Step<'_> {
 
     fn lease(&mut self, of: &MailboxName, lessee: Lessee, lease: LeaseId) -> Reply {
         self.expire(of);
-        self.index.mailbox_mut(of).wake(self.now);
+        let mailbox = self.index.mailbox_mut(of);
+        mailbox.wake(self.now);
+        if mailbox.is_at_its_wip() {
+            return Reply::Nothing {
+                next: mailbox.next_time(),
+            };
+        }
         while let Some((seq, attempts, about)) = self.first_ready(of) {
             if let Some(about) = about {
                 if self.index.mailbox_mut(of).is_busy(about.subject) {

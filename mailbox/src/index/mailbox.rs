@@ -216,9 +216,18 @@ impl MailboxIndex {
         }
     }
 
+    /// Whether as many messages are in hand as the policy allows.
+    pub(crate) fn is_at_its_wip(&self) -> bool {
+        self.policy.wip.is_some_and(|wip| self.leased >= u64::from(wip))
+    }
+
     /// When time alone may make something deliverable.
     pub(crate) fn next_time(&self) -> Option<Moment> {
-        let rested = self.resting.first().map(|(at, _)| *at);
+        let rested = self
+            .resting
+            .first()
+            .map(|(at, _)| *at)
+            .filter(|_| !self.is_at_its_wip());
         let expires = self.expiring.first().map(|(at, _)| *at);
         rested.into_iter().chain(expires).min()
     }
@@ -446,11 +455,8 @@ impl MailboxIndex {
     pub(super) fn status(&self, name: &MailboxName, now: Moment) -> MailboxStatus {
         let backing_off = self.resting.range((now, Seq::MAX)..).count() as u64;
         let rested = self.resting.len() as u64 > backing_off;
-        let next_deliverable = if self.ready.is_empty() && !rested {
-            self.next_time()
-        } else {
-            Some(now)
-        };
+        let waits = self.is_at_its_wip() || (self.ready.is_empty() && !rested);
+        let next_deliverable = if waits { self.next_time() } else { Some(now) };
         let total = self.entries.count();
         let unread = self.open.len() as u64;
         let quarantined = self.quarantined.len() as u64;

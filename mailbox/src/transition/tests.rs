@@ -256,6 +256,45 @@ fn a_pull_lease_outlives_the_process_until_its_time() {
 }
 
 #[test]
+fn no_more_is_in_hand_than_the_wip_allows_whoever_takes_it() {
+    let mut bench = Bench::new();
+    let wip = |bench: &mut Bench, wip| {
+        let policy = Policy {
+            wip: Some(wip),
+            ..Policy::default()
+        };
+        let mailbox = qa();
+        bench.say(Command::Declare { mailbox, policy });
+    };
+    let pull = Lessee::Pull {
+        for_: Duration::from_millis(1_000),
+    };
+    wip(&mut bench, 1);
+    for id in ["a", "b", "c"] {
+        bench.append(id, None, "greet", id);
+    }
+    let first = bench.lease_for(pull).unwrap();
+    assert_eq!((bench.lease_for(pull), bench.lease()), (None, None));
+    let status = |bench: &Bench| bench.index.status(Moment::from_millis(bench.now))[0].next_deliverable;
+    assert_eq!(status(&bench), Some(Moment::from_millis(bench.now + 1_000)));
+
+    // Acked, expired or with a larger limit there is room again.
+    bench.ack(first);
+    let second = bench.lease_for(pull).unwrap();
+    assert_eq!((second.seq, bench.lease_for(pull)), (Seq(2), None));
+    bench.now += 1_000;
+    assert_eq!(
+        bench
+            .lease_for(pull)
+            .map(|granted| (granted.seq, granted.attempt)),
+        Some((Seq(2), 2))
+    );
+    wip(&mut bench, 2);
+    assert_eq!(bench.lease().map(|granted| granted.seq), Some(Seq(3)));
+    assert_eq!(status(&bench), Some(Moment::from_millis(bench.now + 1_000)));
+}
+
+#[test]
 fn a_hand_back_gives_the_attempt_back() {
     let mut bench = Bench::new();
     bench.append("a", None, "ask", "1");

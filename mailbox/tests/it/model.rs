@@ -20,14 +20,17 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::fixtures::{InMemory, OnDisk};
 
 const MAX_ATTEMPTS: u32 = 3;
+/// The WIP limit of each mailbox.
+const WIP: [Option<u32>; 2] = [None, Some(2)];
 const UNCHANGED_MS: u64 = 20_000;
 const KEEP_MS: u64 = 60_000;
 const BRIEF_MS: u64 = 30_000;
 const HORIZON_MS: u64 = 90_000;
 
-fn policy() -> Policy {
+fn policy(wip: Option<u32>) -> Policy {
     Policy {
         max_attempts: MAX_ATTEMPTS,
+        wip,
         unchanged_for: Duration::from_millis(UNCHANGED_MS),
         process_lease: Some(Duration::from_secs(30)),
         keep: Duration::from_millis(KEEP_MS),
@@ -168,6 +171,7 @@ impl Stands {
 /// One mailbox as the model sees it: a list, looked through from its beginning every time.
 #[derive(Debug, Clone, Default)]
 struct Model {
+    wip: Option<u32>,
     messages: Vec<Plain>,
     finished: BTreeMap<u8, (u8, u64)>,
 }
@@ -215,6 +219,13 @@ impl Model {
     /// The next message to be taken, after everything that the policy acks or sets aside on the way.
     fn next(&mut self, now: u64) -> Option<usize> {
         self.expire(now);
+        let leased = self
+            .messages
+            .iter()
+            .filter(|message| matches!(message.stands, Stands::Leased { .. }));
+        if self.wip.is_some_and(|wip| leased.count() >= wip as usize) {
+            return None;
+        }
         loop {
             let in_hand = |subject: u8| {
                 self.messages.iter().any(|other| {
@@ -300,7 +311,10 @@ impl<S: Store> World<S> {
             index: Index::new(incarnation, 7),
             incarnation,
             now: 1_000_000,
-            models: [Model::default(), Model::default()],
+            models: WIP.map(|wip| Model {
+                wip,
+                ..Model::default()
+            }),
             leases: Vec::new(),
             fresh: 0,
             lives: 1,
@@ -323,10 +337,10 @@ impl<S: Store> World<S> {
         let writes = begin(&mut index, Moment::from_millis(self.now));
         self.index = index;
         self.commit(writes).await;
-        for mailbox in boxes() {
+        for (mailbox, wip) in boxes().into_iter().zip(WIP) {
             let (writes, _) = self.apply(Command::Declare {
                 mailbox,
-                policy: policy(),
+                policy: policy(wip),
             });
             self.commit(writes).await;
         }
