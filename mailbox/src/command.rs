@@ -10,6 +10,7 @@ use crate::clock::Moment;
 use crate::event::{AckedBy, FailureKind, Holder};
 use crate::message::Draft;
 use crate::names::{Digest, LeaseId, MailboxName, MsgId, Seq};
+use crate::past::{Past, PastError};
 use crate::policy::Policy;
 
 /// One thing asked of the mailboxes that may change them.
@@ -83,6 +84,13 @@ pub enum Command {
         id: MsgId,
         /// Why.
         reason: String,
+    },
+    /// Take these in with what happened to them elsewhere, in this order, all or none.
+    Restore {
+        /// Into which mailbox.
+        of: MailboxName,
+        /// The messages.
+        past: Vec<Past>,
     },
 }
 
@@ -217,7 +225,7 @@ pub struct Nacked {
 pub enum Reply {
     /// To `Declare`.
     Declared,
-    /// To `Append`, in the order of the drafts.
+    /// To `Append` and `Restore`, in the order of what was given.
     Appended(Vec<Appended>),
     /// To `Lease`: this one.
     Leased(Granted),
@@ -292,5 +300,13 @@ pub enum Refusal {
         of: MailboxName,
         /// Which message.
         seq: Seq,
+    },
+    /// What is said to have happened to it cannot have happened in that order.
+    #[error("the history of message {id} does not hold together: {why}")]
+    NoHistory {
+        /// Its id.
+        id: MsgId,
+        /// Where it breaks.
+        why: PastError,
     },
 }

@@ -17,6 +17,7 @@ use crate::event::{AckedBy, StampedEvent};
 use crate::lease::{Delivery, Lease, Transit};
 use crate::message::Draft;
 use crate::names::{LeaseId, MailboxName, MsgId, Seq};
+use crate::past::Past;
 use crate::policy::Policy;
 use crate::store::{DiskStore, MemoryStore, Store, StoreError};
 use crate::writer::{QUEUE, Request, Shares, Tally, Writer};
@@ -472,6 +473,21 @@ impl Mailboxes {
             reason: reason.to_owned(),
         };
         self.command(command).await.map(drop)
+    }
+
+    /// Takes messages in with what happened to them elsewhere, all or none, in this order: the way back of what
+    /// [`Replay`](crate::Replay) reads. Each gets the next number here and keeps its times, its events and its
+    /// state; what a process elsewhere had in hand is unread. A message whose id is known stays as it is here,
+    /// and what a history claims of the future happened now.
+    ///
+    /// # Errors
+    /// When a history does not hold together ([`Past::check`]) or the store fails. Asking again is safe.
+    pub async fn restore(&self, of: &MailboxName, past: Vec<Past>) -> Result<Vec<Appended>, MailboxError> {
+        let of = of.clone();
+        match self.command(Command::Restore { of, past }).await? {
+            Reply::Appended(appended) => Ok(appended),
+            reply => unreachable!("a restoring is answered as an append, not with {reply:?}"),
+        }
     }
 
     /// One page of a mailbox's messages, in order. Pages are cut by [`Filter::limit`]; the next one

@@ -54,6 +54,7 @@ pub fn apply(index: &mut Index, command: Command, now: Moment) -> (Vec<Write>, R
             let dropped = DeliveryEvent::Dropped { reason: text(reason) };
             step.release(&of, &id, dropped).map(|()| Reply::Dropped)
         }
+        Command::Restore { of, past } => step.restore(&of, past),
     };
     (step.writes, reply.unwrap_or_else(Reply::Refused))
 }
@@ -84,7 +85,8 @@ pub fn mailbox_of(command: &Command) -> Option<&MailboxName> {
         | Command::Ack { of, .. }
         | Command::Nack { of, .. }
         | Command::RetryQuarantined { of, .. }
-        | Command::DropQuarantined { of, .. } => Some(of),
+        | Command::DropQuarantined { of, .. }
+        | Command::Restore { of, .. } => Some(of),
     }
 }
 
@@ -96,11 +98,11 @@ struct Step<'a> {
 
 impl Step<'_> {
     fn event(&mut self, of: &MailboxName, seq: Seq, event: DeliveryEvent) {
-        let event = StampedEvent {
-            seq,
-            at: self.now,
-            event,
-        };
+        let at = self.now;
+        self.record(of, StampedEvent { seq, at, event });
+    }
+
+    fn record(&mut self, of: &MailboxName, event: StampedEvent) {
         self.index.event(of, &event);
         // A mailbox that nobody owns has epoch 0, which every store fences.
         let under = self
@@ -140,13 +142,17 @@ impl Step<'_> {
     }
 
     fn append_one(&mut self, draft: Draft) -> Appended {
+        self.place(draft, self.now)
+    }
+
+    fn place(&mut self, draft: Draft, at: Moment) -> Appended {
         let to = draft.to.clone();
         if let Some(seq) = self.index.seq_of(&to, draft.message.msg_id()) {
             let outcome = self.index.outcome(&to, seq).map(|outcome| outcome.to_string());
             return Appended::Known { seq, outcome };
         }
         let seq = self.index.mailbox_mut(&to).next_seq();
-        let stored = Stored::new(draft, self.now);
+        let stored = Stored::new(draft, at);
         self.index.message(&to, seq, stored.head());
         self.writes.push(Write::Message { to, stored });
         Appended::Placed(seq)
@@ -488,5 +494,6 @@ fn text(mut text: String) -> Arc<str> {
     text.into()
 }
 
+mod restore;
 #[cfg(test)]
 mod tests;

@@ -474,7 +474,7 @@ impl Group {
 /// Whether a command needs room for messages.
 fn appends(command: &Command) -> bool {
     match command {
-        Command::Append { .. } => true,
+        Command::Append { .. } | Command::Restore { .. } => true,
         Command::Ack { done, .. } => !done.emits.is_empty(),
         _ => false,
     }

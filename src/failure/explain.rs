@@ -170,6 +170,7 @@ impl From<MailboxError> for Failure {
                 Refusal::AlreadyAcked { .. } => "There is nothing left to do.".to_owned(),
                 Refusal::Quarantined { of, .. } => format!("`sweep quarantine show {of} MSG_ID` shows each failure; `retry` makes it unread."),
                 Refusal::NotQuarantined { of, .. } => format!("`sweep inbox {of}` shows where it stands."),
+                Refusal::NoHistory { .. } => "Take it from an export that nobody edited.".to_owned(),
             },
             MailboxError::Closed => "Run it again.".to_owned(),
             MailboxError::Store(_) => {

@@ -129,6 +129,7 @@ impl Fits {
         match command {
             Command::Declare { .. } => Fits::Declared,
             Command::Append { drafts } => Fits::Appended { drafts: drafts.len() },
+            Command::Restore { past, .. } => Fits::Appended { drafts: past.len() },
             Command::Lease { .. } => Fits::Leased,
             Command::Extend { .. } => Fits::Extended,
             Command::Ack { done, .. } => Fits::Acked {

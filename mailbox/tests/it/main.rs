@@ -14,6 +14,7 @@ mod mirror;
 mod model;
 mod prune;
 mod remote;
+mod restore;
 
 /// The mailbox of the tests' one actor.
 fn name() -> MailboxName {
