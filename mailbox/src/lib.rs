@@ -100,6 +100,7 @@ mod past;
 mod policy;
 pub mod remote;
 mod replay;
+pub mod rotation;
 pub mod store;
 mod transition;
 mod writer;

@@ -6,22 +6,25 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::envelope::{Filter, PAGE};
+use crate::envelope::{Ack, Filter, PAGE};
 use crate::event::AckedBy;
 use crate::mailboxes::{MailboxError, Mailboxes};
 use crate::message::Message;
-use crate::names::{MailboxName, MsgId, Seq};
+use crate::names::{Digest, MailboxName, MsgId, Seq};
 
 mod file;
+mod folder;
 mod lines;
+mod rebuild;
 
 use file::{Appended, End};
+use folder::Folder;
 use lines::Cut;
 pub use lines::{AckLine, LineFault};
+pub use rebuild::{Rebuilt, rebuild};
 
 /// The file of acknowledgements. No mailbox has this name.
 const ACKS: &str = "_acks.jsonl";
@@ -41,6 +44,12 @@ pub enum MirrorError {
         /// What the system said.
         #[source]
         source: io::Error,
+    },
+    /// Somebody else is changing its files.
+    #[error("somebody else is changing the files in {}", .dir.display())]
+    Busy {
+        /// The folder.
+        dir: PathBuf,
     },
     /// The mailboxes failed.
     #[error(transparent)]
@@ -94,7 +103,7 @@ pub enum Intake {
 /// functions; keep it on a task of its own.
 #[derive(Debug)]
 pub struct Mirror {
-    dir: PathBuf,
+    folder: Folder,
     mailboxes: Mailboxes,
     files: BTreeMap<MailboxName, MailboxFile>,
     acks: AcksFile,
@@ -130,27 +139,25 @@ impl Mirror {
     /// # Errors
     /// When a file or the mailboxes cannot be read or written.
     pub async fn open(dir: &Path, mailboxes: Mailboxes) -> Result<(Mirror, Vec<Intake>), MirrorError> {
-        fs::create_dir_all(dir).map_err(|source| MirrorError::Io {
-            doing: "make",
-            path: dir.to_owned(),
-            source,
-        })?;
+        let folder = Folder::make(dir)?;
         let acks = AcksFile {
-            file: Appended::new(dir.join(ACKS)),
+            file: Appended::new(folder.file(ACKS)),
             ours: HashSet::new(),
             theirs: HashSet::new(),
             // At the start nobody is waited for.
             patience_spent: true,
         };
         let mut mirror = Mirror {
-            dir: dir.to_owned(),
+            folder,
             mailboxes,
             files: BTreeMap::new(),
             acks,
         };
         let mut intake = Vec::new();
+        let turn = mirror.folder.turn().await?;
         mirror.catch_up(&mut intake).await?;
         mirror.sync_into(&mut intake).await?;
+        drop(turn);
         Ok((mirror, intake))
     }
 
@@ -162,7 +169,10 @@ impl Mirror {
     /// stopped.
     pub async fn sync(&mut self) -> Result<Vec<Intake>, MirrorError> {
         let mut intake = Vec::new();
-        self.sync_into(&mut intake).await?;
+        // Where the files are being built anew, the next time finds the new ones.
+        if let Some(_turn) = self.folder.try_turn()? {
+            self.sync_into(&mut intake).await?;
+        }
         Ok(intake)
     }
 
@@ -212,9 +222,9 @@ impl Mirror {
     }
 
     fn watch(&mut self, name: &MailboxName) -> &mut MailboxFile {
-        let dir = &self.dir;
+        let folder = &self.folder;
         self.files.entry(name.clone()).or_insert_with(|| MailboxFile {
-            file: Appended::new(dir.join(format!("{name}.jsonl"))),
+            file: Appended::new(folder.file(&format!("{name}.jsonl"))),
             through: Seq(0),
             acked: 0,
             ours: HashSet::new(),
@@ -353,18 +363,12 @@ impl AcksFile {
             let mut fresh = Vec::new();
             let mut read_before = Vec::new();
             for ack in page {
-                let key = (sender(name, &ack.by), ack.msg_id);
+                let key = (sender(name, &ack.by), ack.msg_id.clone());
                 if self.theirs.contains(&key) {
                     read_before.push(key);
                     continue;
                 }
-                let (from, msg_id) = key;
-                fresh.push(AckLine {
-                    ts: ack.at.into(),
-                    from,
-                    msg_id,
-                    outcome: ack.outcome.to_string(),
-                });
+                fresh.push(ack_line(name, ack));
             }
             let lines: Vec<String> = fresh.iter().map(AckLine::line).collect();
             let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -387,6 +391,33 @@ fn sender(name: &MailboxName, by: &AckedBy) -> String {
         AckedBy::Line { from } => from.to_string(),
         AckedBy::Actor | AckedBy::Pull | AckedBy::Policy | AckedBy::Operator => name.to_string(),
     }
+}
+
+fn ack_line(name: &MailboxName, ack: Ack) -> AckLine {
+    AckLine {
+        ts: ack.at.into(),
+        from: sender(name, &ack.by),
+        msg_id: ack.msg_id,
+        outcome: ack.outcome.to_string(),
+    }
+}
+
+/// What an id is known by where there may be a million of them.
+type IdKey = u128;
+
+fn id_key(id: &MsgId) -> IdKey {
+    key_of(id.as_str())
+}
+
+/// The same of an ack: its sender and its id, which hold no line breaks.
+fn ack_key(from: &str, id: &MsgId) -> IdKey {
+    key_of(&format!("{from}\n{id}"))
+}
+
+fn key_of(text: &str) -> IdKey {
+    let digest = Digest::of(text.as_bytes());
+    let (first, _) = digest.as_bytes().split_at(size_of::<IdKey>());
+    first.iter().fold(0, |key, byte| (key << 8) | IdKey::from(*byte))
 }
 
 /// Appends lines, after mending the end of the file: an unfinished line that is the beginning of one

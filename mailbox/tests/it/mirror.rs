@@ -10,6 +10,8 @@ use mailbox::{AckedBy, Done, Draft, Lessee, MAX_MESSAGE, Mailboxes, ManualClock,
 
 use crate::{draft, name};
 
+mod rebuild;
+
 const FOREIGN: &str =
     r#"{"ts":"2026-05-14T17:45:00Z","from":"cron","intent":"greet","msg_id":"foreign-1","name":"Ada"}"#;
 
