@@ -4,8 +4,8 @@
 //! the transition decides something new. So a restart cannot come to another state than the run.
 
 use std::collections::hash_map::RandomState;
-use std::collections::{BTreeMap, HashSet};
-use std::hash::BuildHasher;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
 use crate::clock::Moment;
@@ -18,6 +18,7 @@ use crate::transition::DROPPED;
 mod entries;
 mod keeping;
 mod mailbox;
+mod runs;
 
 use entries::{Ending, Entry};
 pub use keeping::{Backlog, Pass, prune};
@@ -26,8 +27,39 @@ pub(crate) use mailbox::{About, Held, MailboxIndex};
 /// 128 bits of keyed hash in place of a text. The keys are drawn when the index is made and never
 /// leave it, so nobody can prepare two texts that meet; that two meet by chance is less likely than
 /// that the memory errs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Key([u64; 2]);
+
+impl Hash for Key {
+    /// Half of it is hash enough for a table.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(self.0[0]);
+    }
+}
+
+/// A table by [`Key`], which is a hash already.
+pub(crate) type ByKey<T> = HashMap<Key, T, BuildHasherDefault<AsItIs>>;
+
+/// Passes a [`Key`]'s hash on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    /// A [`Key`] hashes to one number; whatever else came would still be told apart.
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 #[derive(Debug, Clone, Default)]
 struct Keys([RandomState; 2]);
@@ -54,22 +86,30 @@ pub struct Index {
 #[derive(Debug, Clone, Default)]
 struct Endings {
     known: HashSet<Arc<Ending>>,
+    /// The latest, which the next one most often repeats.
+    last: Option<Arc<Ending>>,
 }
 
 impl Endings {
     fn keep(&mut self, ending: Ending) -> Arc<Ending> {
-        match self.known.get(&ending) {
+        if let Some(last) = self.last.as_ref().filter(|last| ***last == ending) {
+            return Arc::clone(last);
+        }
+        let kept = match self.known.get(&ending) {
             Some(kept) => Arc::clone(kept),
             None => {
                 let kept = Arc::new(ending);
                 self.known.insert(Arc::clone(&kept));
                 kept
             }
-        }
+        };
+        self.last = Some(Arc::clone(&kept));
+        kept
     }
 
     /// Lets go of those that no message has any more.
     fn tidy(&mut self) {
+        self.last = None;
         self.known.retain(|ending| Arc::strong_count(ending) > 1);
         if self.known.len() < self.known.capacity() / 4 {
             self.known.shrink_to_fit();
@@ -235,7 +275,7 @@ impl Index {
     pub fn outcome(&self, of: &MailboxName, seq: Seq) -> Option<Arc<str>> {
         match self.boxes.get(of)?.entries.get(seq)? {
             Entry::Acked { ending, .. } | Entry::Pruned { ending, .. } => Some(Arc::clone(&ending.outcome)),
-            Entry::Open | Entry::Quarantined(_) | Entry::Gone => None,
+            Entry::Fresh { .. } | Entry::Touched | Entry::Quarantined(_) | Entry::Gone => None,
         }
     }
 
@@ -262,10 +302,7 @@ impl Index {
         };
         let from = after.map_or(Seq::FIRST, Seq::next);
         match standing {
-            Some(Standing::Unread) => {
-                let unread = mailbox.open.range(from..).map(|(seq, _)| *seq);
-                unread.take(limit).collect()
-            }
+            Some(Standing::Unread) => mailbox.unread.from(from).take(limit).collect(),
             Some(Standing::Quarantined) => {
                 let quarantined = mailbox.quarantined.range(from..).copied();
                 quarantined.take(limit).collect()
@@ -313,7 +350,7 @@ impl Index {
     pub(crate) fn orphans(&self) -> Vec<(MailboxName, Seq, LeaseId)> {
         let mut orphans = Vec::new();
         for (name, mailbox) in &self.boxes {
-            for (seq, open) in &mailbox.open {
+            for (seq, open) in &mailbox.touched {
                 if let Some(Held {
                     lease,
                     holder: Holder::Process(of),

@@ -126,7 +126,7 @@ impl Step<'_> {
             .flat_map(|mailbox| {
                 let max = mailbox.policy.max_attempts;
                 mailbox
-                    .all_open()
+                    .touched()
                     .filter(move |(_, open)| open.lease.is_none() && open.attempts >= max)
                     .map(|(seq, _)| seq)
             })
@@ -221,9 +221,9 @@ impl Step<'_> {
 
     fn first_ready(&mut self, of: &MailboxName) -> Option<(Seq, u32, Option<About>)> {
         let mailbox = self.index.mailbox(of)?;
-        let seq = *mailbox.ready.first()?;
+        let seq = mailbox.ready.first()?;
         let open = mailbox.open(seq)?;
-        Some((seq, open.attempts, open.about.as_deref().cloned()))
+        Some((seq, open.attempts, open.about.cloned()))
     }
 
     /// Acks all but the newest of the unread messages of one intent and subject, and says which one

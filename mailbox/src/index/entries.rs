@@ -23,7 +23,13 @@ pub(crate) struct Ending {
 
 #[derive(Debug, Clone)]
 pub(super) enum Entry {
-    Open,
+    /// Unread, and nothing ever happened to it.
+    Fresh {
+        appended_at: Moment,
+        about: Option<Box<About>>,
+    },
+    /// Unread; what happened to it is in [`MailboxIndex::touched`](super::MailboxIndex).
+    Touched,
     Acked {
         ending: Arc<Ending>,
         at: Moment,
@@ -43,7 +49,7 @@ impl Entry {
     /// How the message stands, if it is kept.
     pub(super) fn stands(&self) -> Option<Standing> {
         match self {
-            Entry::Open => Some(Standing::Unread),
+            Entry::Fresh { .. } | Entry::Touched => Some(Standing::Unread),
             Entry::Acked { .. } => Some(Standing::Acked),
             Entry::Quarantined(_) => Some(Standing::Quarantined),
             Entry::Pruned { .. } | Entry::Gone => None,
@@ -178,9 +184,9 @@ mod tests {
     fn pages_go_with_their_last_entry() {
         let mut entries = Entries::default();
         entries.push_gone(3);
-        (0..2 * PAGE).for_each(|_| entries.push(Entry::Open));
+        (0..2 * PAGE).for_each(|_| entries.push(Entry::Touched));
         entries.push_gone(5 * PAGE as u64);
-        entries.push(Entry::Open);
+        entries.push(Entry::Touched);
         assert_eq!(entries.count(), 7 * PAGE as u64 + 4);
         let kept = |entries: &Entries| entries.pages.iter().flatten().count();
         assert_eq!(kept(&entries), 4, "two, the ends of a third, and the last");

@@ -185,7 +185,7 @@ impl MailboxIndex {
                 now.since(*at) >= keep
             }
             Entry::Pruned { appended_at, .. } => now.since(*appended_at) >= self.policy.dedupe_horizon,
-            Entry::Open | Entry::Quarantined(_) | Entry::Gone => false,
+            Entry::Fresh { .. } | Entry::Touched | Entry::Quarantined(_) | Entry::Gone => false,
         }
     }
 }

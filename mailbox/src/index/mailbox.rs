@@ -1,10 +1,11 @@
 //! One mailbox's part of the index: its messages and the queues that they are in.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
-use super::Key;
 use super::entries::{Ending, Entries, Entry, SetAside};
+use super::runs::Runs;
+use super::{ByKey, Key};
 use crate::clock::Moment;
 use crate::envelope::{EnvelopeState, MailboxStatus};
 use crate::event::{AckedBy, Holder, QuarantineCause};
@@ -18,14 +19,17 @@ pub(crate) struct MailboxIndex {
     pub(crate) policy: Policy,
     pub(crate) epoch: Option<Epoch>,
     pub(super) entries: Entries,
-    pub(super) ids: HashMap<Key, Seq>,
-    pub(super) open: BTreeMap<Seq, Open>,
-    /// Open, not leased, and not known to have to wait.
-    pub(crate) ready: BTreeSet<Seq>,
-    /// Open, not leased, resting.
+    pub(super) ids: ByKey<Seq>,
+    /// What is neither acked nor in quarantine.
+    pub(super) unread: Runs,
+    /// Of the unread: those to which something happened.
+    pub(super) touched: BTreeMap<Seq, Touched>,
+    /// Unread, not leased, and not known to have to wait.
+    pub(crate) ready: Runs,
+    /// Unread, not leased, resting.
     pub(super) resting: BTreeSet<(Moment, Seq)>,
-    /// Open, not leased, waiting until nothing of their subject is in hand.
-    pub(super) parked: HashMap<Key, BTreeSet<Seq>>,
+    /// Unread, not leased, waiting until nothing of their subject is in hand.
+    pub(super) parked: ByKey<BTreeSet<Seq>>,
     /// Leases that expire by themselves.
     pub(super) expiring: BTreeSet<(Moment, Seq)>,
     pub(super) leased: u64,
@@ -33,10 +37,10 @@ pub(crate) struct MailboxIndex {
     pub(super) pulled: u64,
     /// Subjects in hand.
     pub(super) busy: HashSet<Key>,
-    /// Open messages by intent and subject.
-    pub(super) kin: HashMap<Key, BTreeSet<Seq>>,
+    /// Unread messages by intent and subject.
+    pub(super) kin: ByKey<Kin>,
     /// What was last finished, by intent and subject.
-    pub(super) finished: HashMap<Key, Finished>,
+    pub(super) finished: ByKey<Finished>,
     /// In the order in which they were acked, each with its place in it.
     pub(super) acks: Vec<(u64, Seq)>,
     pub(super) last_ack: u64,
@@ -48,15 +52,83 @@ pub(crate) struct MailboxIndex {
 }
 
 /// An unread message.
-#[derive(Debug, Clone)]
-pub(crate) struct Open {
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Open<'a> {
     pub(crate) appended_at: Moment,
     pub(crate) attempts: u32,
     pub(crate) not_before: Option<Moment>,
-    /// When it began to rest or was leased or extended.
-    pub(super) since: Moment,
     pub(crate) lease: Option<Held>,
-    pub(crate) about: Option<Box<About>>,
+    pub(crate) about: Option<&'a About>,
+}
+
+/// An unread message to which something happened.
+#[derive(Debug, Clone)]
+pub(super) struct Touched {
+    appended_at: Moment,
+    attempts: u32,
+    not_before: Option<Moment>,
+    /// When it began to rest or was leased or extended.
+    since: Moment,
+    pub(super) lease: Option<Held>,
+    about: Option<Box<About>>,
+}
+
+impl Touched {
+    fn open(&self) -> Open<'_> {
+        Open {
+            appended_at: self.appended_at,
+            attempts: self.attempts,
+            not_before: self.not_before,
+            lease: self.lease,
+            about: self.about.as_deref(),
+        }
+    }
+
+    fn fresh(appended_at: Moment, about: Option<Box<About>>) -> Touched {
+        Touched {
+            appended_at,
+            attempts: 0,
+            not_before: None,
+            since: appended_at,
+            lease: None,
+            about,
+        }
+    }
+}
+
+/// Unread messages of one intent and subject; most often it is one.
+#[derive(Debug, Clone)]
+pub(super) enum Kin {
+    One(Seq),
+    Many(BTreeSet<Seq>),
+}
+
+impl Kin {
+    fn insert(&mut self, seq: Seq) {
+        match self {
+            Kin::One(one) => *self = Kin::Many(BTreeSet::from([*one, seq])),
+            Kin::Many(many) => drop(many.insert(seq)),
+        }
+    }
+
+    /// Takes one out, and says whether none is left.
+    fn remove(&mut self, seq: Seq) -> bool {
+        match self {
+            Kin::One(one) => *one == seq,
+            Kin::Many(many) => {
+                many.remove(&seq);
+                many.is_empty()
+            }
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Seq> {
+        let (one, many) = match self {
+            Kin::One(one) => (Some(*one), None),
+            Kin::Many(many) => (None, Some(many)),
+        };
+        one.into_iter().chain(many.into_iter().flatten().copied())
+    }
 }
 
 /// Who has it.
@@ -90,8 +162,10 @@ impl MailboxIndex {
 
     /// A message that was appended and has no events.
     pub(super) fn append(&mut self, seq: Seq, appended_at: Moment, about: Option<Box<About>>) {
-        self.entries.push(Entry::Open);
-        self.reopen(seq, appended_at, appended_at, about);
+        self.among_kin(seq, about.as_deref());
+        self.entries.push(Entry::Fresh { appended_at, about });
+        self.unread.insert(seq);
+        self.ready.insert(seq);
     }
 
     /// Numbers of which nothing is left. Others than the next ones are not of this log and left out.
@@ -108,41 +182,49 @@ impl MailboxIndex {
         self.entries.get(seq).and_then(Entry::stands).is_some()
     }
 
-    /// Among the unread, with no attempt counted, since `since`.
-    fn reopen(&mut self, seq: Seq, appended_at: Moment, since: Moment, about: Option<Box<About>>) {
-        if let Some(about) = &about {
-            self.kin.entry(about.kin).or_default().insert(seq);
+    /// Notes an unread message under its intent and subject.
+    fn among_kin(&mut self, seq: Seq, about: Option<&About>) {
+        if let Some(about) = about {
+            let kin = self.kin.entry(about.kin);
+            kin.and_modify(|kin| kin.insert(seq)).or_insert(Kin::One(seq));
         }
-        let open = Open {
-            appended_at,
-            attempts: 0,
-            not_before: None,
-            since,
-            lease: None,
-            about,
-        };
-        self.open.insert(seq, open);
-        self.ready.insert(seq);
     }
 
-    pub(crate) fn open(&self, seq: Seq) -> Option<&Open> {
-        self.open.get(&seq)
+    /// An unread message.
+    pub(crate) fn open(&self, seq: Seq) -> Option<Open<'_>> {
+        match self.entries.get(seq)? {
+            Entry::Fresh { appended_at, about } => Some(Open {
+                appended_at: *appended_at,
+                attempts: 0,
+                not_before: None,
+                lease: None,
+                about: about.as_deref(),
+            }),
+            Entry::Touched => self.touched.get(&seq).map(Touched::open),
+            Entry::Acked { .. } | Entry::Quarantined(_) | Entry::Pruned { .. } | Entry::Gone => None,
+        }
     }
 
-    pub(crate) fn all_open(&self) -> impl Iterator<Item = (Seq, &Open)> {
-        self.open.iter().map(|(seq, open)| (*seq, open))
+    /// The unread messages to which something happened: all that were ever tried are among them.
+    pub(crate) fn touched(&self) -> impl Iterator<Item = (Seq, Open<'_>)> {
+        self.touched.iter().map(|(seq, touched)| (*seq, touched.open()))
+    }
+
+    /// An unread message to which something happens now.
+    fn touch(&mut self, seq: Seq) -> Option<&mut Touched> {
+        if let Some(Entry::Fresh { .. }) = self.entries.get(seq)
+            && let Some(Entry::Fresh { appended_at, about }) = self.entries.replace(seq, Entry::Touched)
+        {
+            self.touched.insert(seq, Touched::fresh(appended_at, about));
+        }
+        self.touched.get_mut(&seq)
     }
 
     /// Unread messages of one intent and subject that nobody has, in order.
     pub(crate) fn kin(&self, kin: Key) -> Vec<Seq> {
-        let free = |seq: &&Seq| self.open.get(seq).is_some_and(|open| open.lease.is_none());
-        self.kin
-            .get(&kin)
-            .into_iter()
-            .flatten()
-            .filter(free)
-            .copied()
-            .collect()
+        let free = |seq: &Seq| self.open(*seq).is_some_and(|open| open.lease.is_none());
+        let kin = self.kin.get(&kin);
+        kin.into_iter().flat_map(Kin::iter).filter(free).collect()
     }
 
     pub(crate) fn is_busy(&self, subject: Key) -> bool {
@@ -164,7 +246,7 @@ impl MailboxIndex {
     pub(crate) fn expired(&self, now: Moment) -> Vec<(Seq, LeaseId)> {
         self.expiring
             .range(..=(now, Seq::MAX))
-            .filter_map(|(_, seq)| Some((*seq, self.open.get(seq)?.lease?.lease)))
+            .filter_map(|(_, seq)| Some((*seq, self.touched.get(seq)?.lease?.lease)))
             .collect()
     }
 
@@ -181,13 +263,13 @@ impl MailboxIndex {
 
     pub(super) fn rebase(&mut self, now: Moment) {
         let MailboxIndex {
-            open,
+            touched,
             resting,
             expiring,
             finished,
             ..
         } = self;
-        for (seq, open) in open.iter_mut().filter(|(_, open)| open.since > now) {
+        for (seq, open) in touched.iter_mut().filter(|(_, open)| open.since > now) {
             let moved = |until: Moment| now.after(until.since(open.since));
             if let Some(until) = open.not_before
                 && resting.remove(&(until, *seq))
@@ -211,7 +293,7 @@ impl MailboxIndex {
 
     /// Sets a ready message aside until nothing of its subject is in hand.
     pub(crate) fn park(&mut self, seq: Seq, subject: Key) {
-        if self.ready.remove(&seq) {
+        if self.ready.remove(seq) {
             self.parked.entry(subject).or_default().insert(seq);
         }
     }
@@ -234,26 +316,25 @@ impl MailboxIndex {
 
     pub(super) fn take(&mut self, seq: Seq, at: Moment, held: Held, attempt: u32) {
         self.unqueue(seq);
-        let Some(open) = self.open.get_mut(&seq) else {
+        let Some(open) = self.touch(seq) else {
             return;
         };
         // `unqueue` took a lease that there was.
         open.lease = Some(held);
-        self.leased += 1;
-        self.pulled += u64::from(held.holder == Holder::Pull);
         open.attempts = attempt;
         open.since = at;
         open.not_before = None;
+        let subject = open.about.as_ref().map(|about| about.subject);
+        self.leased += 1;
+        self.pulled += u64::from(held.holder == Holder::Pull);
         if let Some(until) = held.until {
             self.expiring.insert((until, seq));
         }
-        if let Some(about) = &open.about {
-            self.busy.insert(about.subject);
-        }
+        self.busy.extend(subject);
     }
 
     pub(super) fn extend(&mut self, seq: Seq, at: Moment, until: Moment) {
-        let Some(open) = self.open.get_mut(&seq) else {
+        let Some(open) = self.touched.get_mut(&seq) else {
             return;
         };
         let Some(held) = open.lease.as_mut() else { return };
@@ -267,7 +348,7 @@ impl MailboxIndex {
     /// Back among the unread, with `returned` attempts given back.
     pub(super) fn release(&mut self, seq: Seq, at: Moment, not_before: Option<Moment>, returned: u32) {
         self.unqueue(seq);
-        let Some(open) = self.open.get_mut(&seq) else {
+        let Some(open) = self.touch(seq) else {
             return;
         };
         open.attempts = open.attempts.saturating_sub(returned);
@@ -314,9 +395,17 @@ impl MailboxIndex {
     /// Out of quarantine, among the unread.
     pub(super) fn retried(&mut self, seq: Seq, at: Moment) {
         if self.quarantined.remove(&seq)
-            && let Some(Entry::Quarantined(set_aside)) = self.entries.replace(seq, Entry::Open)
+            && let Some(Entry::Quarantined(set_aside)) = self.entries.replace(seq, Entry::Touched)
         {
-            self.reopen(seq, set_aside.appended_at, at, set_aside.about);
+            let SetAside {
+                appended_at, about, ..
+            } = *set_aside;
+            self.among_kin(seq, about.as_deref());
+            let mut touched = Touched::fresh(appended_at, about);
+            touched.since = at;
+            self.touched.insert(seq, touched);
+            self.unread.insert(seq);
+            self.ready.insert(seq);
         }
     }
 
@@ -373,31 +462,40 @@ impl MailboxIndex {
         }
     }
 
-    fn close(&mut self, seq: Seq) -> Option<Open> {
+    /// An unread message is unread no longer. What it is now, the caller says.
+    fn close(&mut self, seq: Seq) -> Option<Touched> {
         self.unqueue(seq);
-        let open = self.open.remove(&seq)?;
+        if !self.unread.remove(seq) {
+            return None;
+        }
+        let open = match self.touched.remove(&seq) {
+            Some(touched) => touched,
+            None => match self.entries.replace(seq, Entry::Touched)? {
+                Entry::Fresh { appended_at, about } => Touched::fresh(appended_at, about),
+                _ => return None,
+            },
+        };
         if let Some(about) = &open.about
             && let Some(kin) = self.kin.get_mut(&about.kin)
+            && kin.remove(seq)
         {
-            kin.remove(&seq);
-            if kin.is_empty() {
-                self.kin.remove(&about.kin);
-            }
+            self.kin.remove(&about.kin);
         }
         Some(open)
     }
 
     /// Takes a message out of whichever queue or hand it is in.
     fn unqueue(&mut self, seq: Seq) {
-        self.ready.remove(&seq);
-        let Some(open) = self.open.get_mut(&seq) else {
+        self.ready.remove(seq);
+        let Some(open) = self.open(seq) else {
             return;
         };
+        let subject = open.about.map(|about| about.subject);
         if let Some(until) = open.not_before {
             self.resting.remove(&(until, seq));
         }
-        let subject = open.about.as_ref().map(|about| about.subject);
-        let held = open.lease.take();
+        let touched = self.touched.get_mut(&seq);
+        let held = touched.and_then(|touched| touched.lease.take());
         if let Some(held) = held {
             self.leased -= 1;
             self.pulled -= u64::from(held.holder == Holder::Pull);
@@ -421,8 +519,8 @@ impl MailboxIndex {
     /// `None` for a message that there is not, or no longer.
     pub(super) fn state(&self, seq: Seq) -> Option<(EnvelopeState, u32)> {
         let state = match self.entries.get(seq)? {
-            Entry::Open => {
-                let open = self.open.get(&seq)?;
+            Entry::Fresh { .. } | Entry::Touched => {
+                let open = self.open(seq)?;
                 let state = match open.lease {
                     None => EnvelopeState::Unread {
                         not_before: open.not_before,
@@ -452,13 +550,17 @@ impl MailboxIndex {
         Some(state)
     }
 
+    fn oldest_unread(&self) -> Option<Moment> {
+        self.open(self.unread.first()?).map(|open| open.appended_at)
+    }
+
     pub(super) fn status(&self, name: &MailboxName, now: Moment) -> MailboxStatus {
         let backing_off = self.resting.range((now, Seq::MAX)..).count() as u64;
         let rested = self.resting.len() as u64 > backing_off;
         let waits = self.is_at_its_wip() || (self.ready.is_empty() && !rested);
         let next_deliverable = if waits { self.next_time() } else { Some(now) };
         let total = self.entries.count();
-        let unread = self.open.len() as u64;
+        let unread = self.unread.len();
         let quarantined = self.quarantined.len() as u64;
         MailboxStatus {
             name: name.clone(),
@@ -471,7 +573,7 @@ impl MailboxIndex {
             pruned: self.pruned,
             quarantined,
             last_ack: self.last_ack,
-            oldest_unread: self.open.first_key_value().map(|(_, open)| open.appended_at),
+            oldest_unread: self.oldest_unread(),
             next_deliverable,
         }
     }
