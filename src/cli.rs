@@ -1,5 +1,6 @@
 //! The command line, as `sweep --help` tells it. What a command does is in `commands/`.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
@@ -123,7 +124,12 @@ pub struct PrState {
     #[arg(long)]
     pub from_queue: bool,
     /// At most this many pull requests, 1 to 200 [default: `[pr_state] limit`, else 50]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_LIMIT)))]
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_LIMIT)),
+        allow_hyphen_values = true
+    )]
     pub limit: Option<u16>,
     /// Print only this bucket; everything is delivered and counted all the same
     #[arg(long, value_name = "NAME")]
@@ -135,7 +141,7 @@ pub struct PrState {
     #[arg(long)]
     pub json: bool,
     /// How long to wait before the one retry when GitHub limits the rate and names no longer time
-    #[arg(long, value_name = "SPAN", default_value = "30s")]
+    #[arg(long, value_name = "SPAN", default_value = "30s", allow_hyphen_values = true)]
     pub retry_wait: Span,
 }
 
@@ -186,7 +192,7 @@ pub struct Send {
     #[arg(long, value_name = "OWNER/NAME")]
     pub repo: Option<RepoName>,
     /// The number of the pull request there
-    #[arg(long, value_name = "N", requires = "repo")]
+    #[arg(long, value_name = "N", requires = "repo", allow_hyphen_values = true)]
     pub pr: Option<PrNumber>,
     /// What else the intent needs: a JSON object, `@FILE` to read it from there, `-` from stdin
     #[arg(long, value_name = "JSON")]
@@ -205,8 +211,16 @@ pub struct Next {
     /// Whose mailbox
     pub actor: String,
     /// How long the message is yours; it is unread again afterwards
-    #[arg(long, value_name = "SPAN", default_value = "10m")]
+    #[arg(long, value_name = "SPAN", default_value = "10m", value_parser = lease, allow_hyphen_values = true)]
     pub lease: Span,
+}
+
+/// How long a message may be somebody's. A shorter time is over before anything is done; a longer one is a slip,
+/// and nobody else gets anything of a mailbox while as much is in hand as its WIP allows.
+const LEASES: RangeInclusive<Span> = Span::seconds(1)..=Span::days(30);
+
+fn lease(text: &str) -> Result<Span, String> {
+    Span::within(text, &LEASES)
 }
 
 /// `sweep ack`.
@@ -238,7 +252,12 @@ pub struct Nack {
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
     /// Deliver it again no sooner than this [default: exponential backoff]
-    #[arg(long, value_name = "SPAN", conflicts_with = "reject")]
+    #[arg(
+        long,
+        value_name = "SPAN",
+        conflicts_with = "reject",
+        allow_hyphen_values = true
+    )]
     pub retry_after: Option<Span>,
     /// It can never be handled: to quarantine at once
     #[arg(long)]

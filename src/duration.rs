@@ -1,6 +1,7 @@
 //! Spans of time as people write them: `10m`, `1h30m`, `48h`, `90d`.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -14,8 +15,9 @@ const UNITS: [(&str, u64); 6] = [
     ("ms", 1),
 ];
 
-/// The longest span that is taken: a hundred years. Added to a moment of ours it stays in range.
-const LONGEST: u64 = 36_500 * 24 * 3_600_000;
+/// The longest span that is taken, in days: a hundred years. Added to a moment of ours it stays in range.
+const LONGEST_DAYS: u64 = 36_500;
+const LONGEST: u64 = LONGEST_DAYS * 24 * 3_600_000;
 
 /// A span of time, in whole milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +25,14 @@ pub struct Span(Duration);
 
 /// Why a span was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a span of time; write it like \"90s\", \"10m\", \"1h30m\" or \"90d\"")]
-pub struct SpanError(String);
+pub enum SpanError {
+    /// It is none.
+    #[error("{0:?} is not a span of time; write it like \"90s\", \"10m\", \"1h30m\" or \"90d\"")]
+    Malformed(String),
+    /// It is one, and longer than is taken.
+    #[error("{0} is longer than {LONGEST_DAYS}d, the longest span of time")]
+    TooLong(String),
+}
 
 impl Span {
     /// A number of seconds.
@@ -51,13 +59,24 @@ impl Span {
     pub const fn get(self) -> Duration {
         self.0
     }
+
+    /// Reads a span that has bounds.
+    pub fn within(text: &str, bounds: &RangeInclusive<Self>) -> Result<Self, String> {
+        let outside = |text: &str| format!("{text} is not between {} and {}", bounds.start(), bounds.end());
+        match text.parse() {
+            Ok(span) if bounds.contains(&span) => Ok(span),
+            Ok(span) => Err(outside(&span.to_string())),
+            Err(SpanError::TooLong(text)) => Err(outside(&text)),
+            Err(error @ SpanError::Malformed(_)) => Err(error.to_string()),
+        }
+    }
 }
 
 impl FromStr for Span {
     type Err = SpanError;
 
     fn from_str(text: &str) -> Result<Self, SpanError> {
-        let refuse = || SpanError(text.to_owned());
+        let refuse = || SpanError::Malformed(text.to_owned());
         let mut rest = text.trim();
         if rest == "0" {
             return Ok(Self(Duration::ZERO));
@@ -65,7 +84,8 @@ impl FromStr for Span {
         if rest.is_empty() {
             return Err(refuse());
         }
-        let mut total: u64 = 0;
+        // More than is taken is said as such only where the whole of it is a span.
+        let mut total = Some(0_u64);
         // Each unit at most once, largest first: "30m1h" is more often a slip than meant.
         let mut units = UNITS.iter();
         while !rest.is_empty() {
@@ -73,16 +93,24 @@ impl FromStr for Span {
             let (number, tail) = rest.split_at(digits);
             let letters = tail.bytes().take_while(u8::is_ascii_alphabetic).count();
             let (unit, tail) = tail.split_at(letters);
-            let number: u64 = number.parse().map_err(|_| refuse())?;
-            let (_, millis) = units.find(|(name, _)| *name == unit).ok_or_else(refuse)?;
-            total = number
-                .checked_mul(*millis)
-                .and_then(|part| total.checked_add(part))
-                .filter(|total| *total <= LONGEST)
+            let (_, millis) = units
+                .find(|(name, _)| *name == unit && !number.is_empty())
                 .ok_or_else(refuse)?;
+            // Digits alone that are no number are too many of them.
+            let part = number
+                .parse::<u64>()
+                .ok()
+                .and_then(|number| number.checked_mul(*millis));
+            total = total
+                .zip(part)
+                .and_then(|(total, part)| total.checked_add(part))
+                .filter(|total| *total <= LONGEST);
             rest = tail;
         }
-        Ok(Self(Duration::from_millis(total)))
+        match total {
+            Some(millis) => Ok(Self(Duration::from_millis(millis))),
+            None => Err(SpanError::TooLong(text.trim().to_owned())),
+        }
     }
 }
 
@@ -153,6 +181,30 @@ mod tests {
         ] {
             assert!(text.parse::<Span>().is_err(), "{text:?}");
         }
+    }
+
+    #[test]
+    fn what_is_too_long_or_out_of_bounds_is_told_the_bounds() {
+        for text in ["36501d", "99999999999999999999s", "36500d1ms"] {
+            let said = text.parse::<Span>().unwrap_err().to_string();
+            assert_eq!(
+                said,
+                format!("{text} is longer than 36500d, the longest span of time")
+            );
+        }
+        let bounds = Span::seconds(1)..=Span::days(30);
+        let within =
+            |text| Span::within(text, &bounds).map_err(|said| said.replace(" between 1s and 30d", " …"));
+        assert_eq!(within("720h"), Ok(Span::days(30)));
+        for (text, said) in [
+            ("0", "0s is not …"),
+            ("999ms", "999ms is not …"),
+            ("31d", "31d is not …"),
+            ("40000d", "40000d is not …"),
+        ] {
+            assert_eq!(within(text), Err(said.to_owned()));
+        }
+        assert!(within("-5m").is_err_and(|said| said.contains("is not a span of time")));
     }
 
     #[test]

@@ -26,6 +26,10 @@ use crate::home::Home;
 use crate::mirroring::{Kept, Mirroring};
 use crate::token::Credentials;
 
+mod handlers;
+
+pub use handlers::Handler;
+
 /// The variable that says where GitHub's REST API is.
 pub const API_VARIABLE: &str = "GITHUB_API_URL";
 /// The variable that says where GitHub's GraphQL API is.
@@ -198,7 +202,7 @@ pub fn host(
     github: Option<&Reader>,
 ) -> Result<HostBuilder, Failure> {
     let enabled = Chosen::enabled(config)?;
-    let spec = || ChildSpec::default().policy(policy(config, config.actors.max_attempts));
+    let spec = || ChildSpec::default().policy(policy(config, None));
     let mut host = Host::builder(opened.mailboxes.clone(), Arc::clone(&opened.clock), &home.path)
         .unread_limit(config.actors.unread_limit.get())
         .watermarks(watermarks(config))
@@ -211,10 +215,13 @@ pub fn host(
         .registry(|registry| enabled.declare(config, registry));
     for actor in chosen.files(config) {
         let spec = ChildSpec::default()
-            .policy(policy(config, actor.max_attempts))
+            .policy(policy(config, Some(actor)))
             .deadline(actor.timeout.get())
             .wip(actor.wip as usize);
         host = host.external(spec, external(actor));
+    }
+    for mailbox in opened.registry.mailboxes() {
+        host = host.elsewhere(mailbox.clone(), policy_of(config, mailbox));
     }
     if chosen.has(Retro::NAME) {
         host = host.child(spec(), |_| Ok(Retro));
@@ -279,7 +286,7 @@ pub struct Opened {
     pub registry: Arc<Registry>,
     /// What leases and backoff run on.
     pub clock: Arc<dyn Clock>,
-    /// The mirror; `None` where it is another's to keep, or cannot be kept, which was said.
+    /// The mirror; `None` where it is another's to keep: that of the process that holds the mailboxes.
     mirror: Option<Mirroring>,
     /// The home, where another process holds it.
     asked: Option<PathBuf>,
@@ -332,23 +339,24 @@ impl Opened {
     ) -> Result<Self, Failure> {
         let registry = registry(config)?;
         for mailbox in registry.mailboxes() {
-            let own = config.declared.iter().find(|actor| actor.name == *mailbox);
-            let max_attempts = own.map_or(config.actors.max_attempts, |actor| actor.max_attempts);
             mailboxes
-                .declare(mailbox.clone(), policy(config, max_attempts))
+                .declare(mailbox.clone(), policy_of(config, mailbox))
                 .await?;
         }
         let registry = Arc::new(registry);
-        // The mailbox is the authority: a mirror that cannot be kept stops nobody.
-        let mirror = Mirroring::open(&home.path, mailboxes.clone(), Arc::clone(&registry))
-            .await
-            .inspect_err(|error| tracing::warn!("the mirror is not kept: {error}"))
-            .ok();
+        let mut mirror = Mirroring::new(
+            &home.path,
+            mailboxes.clone(),
+            Arc::clone(&registry),
+            Arc::clone(&clock),
+            mirror_rules(config),
+        );
+        mirror.sync().await;
         Ok(Self {
             mailboxes,
             registry,
             clock,
-            mirror,
+            mirror: Some(mirror),
             asked: None,
         })
     }
@@ -415,19 +423,17 @@ impl Opened {
             mailboxes: &mailboxes,
             unread_limit: config.actors.unread_limit.get(),
             watermarks: watermarks(config),
+            refused: None,
         };
         let attention = attention(&seen, &[]);
         Ok(Overview { actors, attention })
     }
 
     /// Finishes what was asked, writes the mirror and closes the mailboxes.
-    pub async fn close(mut self) {
-        if let Some(mirror) = &mut self.mirror
-            && let Err(error) = mirror.sync().await
-        {
-            tracing::warn!("the mirror is behind: {error}");
+    pub async fn close(self) {
+        if let Some(mirror) = self.mirror {
+            mirror.close().await;
         }
-        drop(self.mirror);
         self.mailboxes.close().await;
     }
 
@@ -442,8 +448,12 @@ fn declared(registry: &Registry, of: &MailboxName) -> Result<(), Failure> {
         return Ok(());
     }
     let known: Vec<&str> = registry.mailboxes().map(MailboxName::as_str).collect();
-    Err(Failure::new(Exit::Usage, format!("there is no actor {of}"))
-        .mend(format!("The declared actors are: {}.", known.join(", "))))
+    let headline = match registry.actors().any(|actor| actor == of) {
+        true => format!("{of} consumes no messages: it has only its own tick"),
+        false => format!("there is no actor {of}"),
+    };
+    Err(Failure::new(Exit::Usage, headline)
+        .mend(format!("Those with a mailbox are: {}.", known.join(", "))))
 }
 
 fn open_mailboxes(home: &Home, config: &Config, clock: &Arc<dyn Clock>) -> Result<Mailboxes, OpenError> {
@@ -458,6 +468,10 @@ fn held_by(holder: &Holder) -> Failure {
         Exit::Held,
         format!("the home is in use: `sweep run` holds it ({holder})"),
     )
+    .mend(format!(
+        "End it with `kill {}`, or name another home with --home; every other command works beside it.",
+        holder.pid
+    ))
 }
 
 /// How full a mailbox may be.
@@ -524,6 +538,11 @@ impl PostMortem {
         declared(&self.registry, of)
     }
 
+    /// Who consumes what.
+    pub fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry)
+    }
+
     /// Lets go of the mailboxes, and removes the copy.
     pub async fn close(self) {
         self.mailboxes.close().await;
@@ -545,13 +564,30 @@ fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a mailbox does about failure and repetition.
-fn policy(config: &Config, max_attempts: u32) -> Policy {
+/// How a declared mailbox is treated, wherever its actor lives.
+fn policy_of(config: &Config, mailbox: &MailboxName) -> Policy {
+    policy(config, config.declared.iter().find(|actor| actor.name == *mailbox))
+}
+
+/// What a mailbox does about failure and repetition: of an actor that has a file of its own, or of a built-in.
+fn policy(config: &Config, own: Option<&ActorFile>) -> Policy {
     Policy {
-        max_attempts,
+        max_attempts: own.map_or(config.actors.max_attempts, |actor| actor.max_attempts),
+        wip: Some(own.map_or(1, |actor| actor.wip)),
         unchanged_for: config.mailbox.unchanged_for.get(),
         keep: config.mailbox.keep.get(),
         dedupe_horizon: config.mailbox.dedupe_horizon.get(),
         ..Policy::default()
+    }
+}
+
+/// What the mirror goes by: it keeps lines as long as the mailboxes keep messages.
+fn mirror_rules(config: &Config) -> mailbox::mirror::Rules {
+    mailbox::mirror::Rules {
+        horizon: config.mailbox.dedupe_horizon.get(),
+        rotation: mailbox::rotation::Rotation {
+            keep: config.mailbox.keep.get(),
+            ..mailbox::rotation::Rotation::default()
+        },
     }
 }

@@ -35,6 +35,8 @@ mod client;
 mod server;
 mod wire;
 
+use std::time::Duration;
+
 pub use server::serve;
 
 /// The longest line, in bytes: a group of some twenty messages of the largest size, or of thousands of
@@ -46,6 +48,10 @@ pub const PART: usize = 256 * 1024;
 pub const IN_FLIGHT: usize = 32;
 /// Leases of one connection that may wait for a message or for word of its arrival.
 pub const LEASES: usize = 256;
+
+/// How often the end that holds the mailboxes says something at least, so that silence means that its process is
+/// stopped.
+pub const BEAT: Duration = Duration::from_secs(2);
 
 /// Why a connection ended otherwise than by its end.
 #[derive(Debug, thiserror::Error)]

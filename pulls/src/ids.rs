@@ -25,7 +25,7 @@ pub enum NameError {
     #[error("{0:?} does not name a pull request; write it as owner/name#number")]
     PrRef(String),
     /// Zero, negative or too large.
-    #[error("{0:?} is not the number of a pull request")]
+    #[error("{0:?} is not the number of a pull request, which is a whole number from 1 on")]
     Number(String),
 }
 

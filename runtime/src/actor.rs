@@ -38,7 +38,9 @@ pub trait Actor: Sized + Send + 'static {
     ) -> impl Future<Output = Result<Done, Fault>> + Send;
 
     /// The actor's own tick, where it is hosted with one. A takt is not a message: one that fails is not
-    /// repeated, the next one takes its place.
+    /// repeated, the next one takes its place. No ack is made of it, so the digest of what it read is not kept: a
+    /// takt cannot be run again from what is on record. What it decided is in the messages that it sends, each with
+    /// its own evidence.
     ///
     /// # Errors
     ///

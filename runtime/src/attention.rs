@@ -34,6 +34,17 @@ pub struct Seen<'a> {
     pub unread_limit: Duration,
     /// How full a mailbox may be.
     pub watermarks: Watermarks,
+    /// What the mailboxes refuse to do, if anything.
+    pub refused: Option<&'a RefusedByStore>,
+}
+
+/// The mailboxes do not take, give or settle messages: their disk is full, or fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RefusedByStore {
+    /// Since when.
+    pub since: Moment,
+    /// Why, in their words.
+    pub why: String,
 }
 
 /// How many messages may be unread in one mailbox, so that an actor that is down or abandoned does not fill the
@@ -84,6 +95,13 @@ pub fn attention(seen: &Seen<'_>, before: &[Attention]) -> Vec<Attention> {
             .iter()
             .flat_map(|mailbox| of_mailbox(seen, mailbox)),
     );
+    found.extend(seen.refused.map(|RefusedByStore { since, why }| Attention {
+        key: "mailboxes".to_owned(),
+        since: *since,
+        text: format!("the mailboxes do not answer: {why}"),
+        mend: "make room on the disk, or mend it; what was acknowledged is safe, and the actors go on by themselves"
+            .to_owned(),
+    }));
     for new in &mut found {
         if let Some(known) = before.iter().find(|known| known.key == new.key) {
             new.since = known.since.min(new.since);
@@ -116,7 +134,7 @@ fn of_actor(seen: &Seen<'_>, actor: &ActorStatus) -> Vec<Attention> {
             seen.now,
             format!("{name} is down, it failed too often{why}"),
             format!(
-                "look at its log; it is tried again {}",
+                "mend what the log says of it; it is tried again {}, or when `sweep run` is started anew",
                 in_words(*until, seen.now)
             ),
         ),
@@ -124,7 +142,7 @@ fn of_actor(seen: &Seen<'_>, actor: &ActorStatus) -> Vec<Attention> {
             "stalled",
             *since,
             format!("{name} missed its deadline and does not stop{why}"),
-            "stop the program and start it again".to_owned(),
+            "stop `sweep run` and start it again: nothing else ends a handler that never waits".to_owned(),
         ),
         ActorState::Waiting { until, why } if until.since(seen.now) > seen.unread_limit => attend(
             "waiting",
@@ -143,8 +161,15 @@ fn of_actor(seen: &Seen<'_>, actor: &ActorStatus) -> Vec<Attention> {
         .filter(|oldest| seen.now.since(*oldest) > seen.unread_limit)
     {
         let mend = match actor.state {
-            ActorState::Elsewhere => format!("start {name}, or take its messages out one by one"),
-            _ => format!("look at what {name} does, or at its log"),
+            ActorState::Elsewhere => {
+                format!("start {name}, or take its messages one by one with `sweep next {name}`")
+            }
+            ActorState::Stopped => {
+                format!("`sweep run` starts {name}; `sweep inbox {name} --unread` lists them")
+            }
+            _ => format!(
+                "`sweep inbox {name} --unread` lists them, `sweep replay {name}` shows what happened to each"
+            ),
         };
         let age = duration(seen.now.since(oldest));
         let text = format!(
@@ -166,7 +191,7 @@ fn of_actor(seen: &Seen<'_>, actor: &ActorStatus) -> Vec<Attention> {
             "overdue",
             takt.due.after(takt.every),
             text,
-            format!("look at the log of {name}"),
+            format!("the log says where {name} is; `sweep actors` shows whether it runs or waits"),
         );
     }
     found
@@ -180,14 +205,19 @@ fn of_mailbox(seen: &Seen<'_>, mailbox: &MailboxStatus) -> Vec<Attention> {
             key: "dead-letter".to_owned(),
             since: mailbox.oldest_unread.unwrap_or(seen.now),
             text: format!("{} that nobody declares", messages(mailbox.unread)),
-            mend: "declare an actor for their intents, or acknowledge them".to_owned(),
+            mend: format!(
+                "declare an actor for their intents, or take them with `sweep next {name}`; `sweep inbox {name}` lists \
+                 them"
+            ),
         });
     } else if mailbox.quarantined > 0 {
         found.push(Attention {
             key: format!("quarantine/{name}"),
             since: seen.now,
             text: format!("{} of {name} in quarantine", messages(mailbox.quarantined)),
-            mend: "look at each failure, then try again or drop".to_owned(),
+            mend: format!(
+                "`sweep quarantine show {name} MSG_ID` shows each failure, `sweep quarantine retry` and `drop` end it"
+            ),
         });
     }
     let Watermarks { soft, hard } = seen.watermarks;
@@ -298,6 +328,7 @@ mod tests {
                 mailboxes,
                 unread_limit: UNREAD_LIMIT,
                 watermarks: Watermarks { soft: 10, hard: 20 },
+                refused: None,
             },
             before,
         )
@@ -415,6 +446,63 @@ mod tests {
         check(11, &[("filling/qa", filling)]);
         let full = "qa is full, with 20 messages unread; takts send it nothing more";
         check(20, &[("full/qa", full)]);
+    }
+
+    #[test]
+    fn mailboxes_that_do_not_answer() {
+        let refused = RefusedByStore {
+            since: ago(3),
+            why: "no space left".into(),
+        };
+        let seen = Seen {
+            now: NOW,
+            actors: &[],
+            mailboxes: &[],
+            unread_limit: UNREAD_LIMIT,
+            watermarks: Watermarks::default(),
+            refused: Some(&refused),
+        };
+        let found = attention(&seen, &[]);
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert_eq!((one.key.as_str(), one.since), ("mailboxes", ago(3)));
+        assert_eq!(one.text, "the mailboxes do not answer: no space left");
+    }
+
+    #[test]
+    fn mends_name_commands_that_one_can_run() {
+        let set_aside = MailboxStatus {
+            quarantined: 1,
+            ..mailbox("qa")
+        };
+        let dead = MailboxStatus {
+            unread: 3,
+            ..mailbox("dead-letter")
+        };
+        let unread = |state| ActorStatus {
+            unread: 1,
+            oldest_unread: Some(ago(31)),
+            ..actor(state)
+        };
+        let mends = |actors: &[ActorStatus], mailboxes: &[MailboxStatus]| -> Vec<String> {
+            let found = found(actors, mailboxes, &[]);
+            found.into_iter().map(|attention| attention.mend).collect()
+        };
+        assert_eq!(
+            mends(&[], &[set_aside, dead]),
+            [
+                "declare an actor for their intents, or take them with `sweep next dead-letter`; `sweep inbox \
+                 dead-letter` lists them",
+                "`sweep quarantine show qa MSG_ID` shows each failure, `sweep quarantine retry` and `drop` end it",
+            ]
+        );
+        assert_eq!(
+            mends(&[unread(ActorState::Idle)], &[]),
+            ["`sweep inbox qa --unread` lists them, `sweep replay qa` shows what happened to each"]
+        );
+        assert_eq!(
+            mends(&[unread(ActorState::Elsewhere)], &[]),
+            ["start qa, or take its messages one by one with `sweep next qa`"]
+        );
     }
 
     #[test]

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, SecondsFormat, Utc};
-use mailbox::Mailboxes;
+use mailbox::{Mailboxes, remote};
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
@@ -45,9 +45,11 @@ use crate::Overview;
 
 mod address;
 mod server;
+mod watched;
 
 use address::Address;
 pub use server::Control;
+use watched::Watched;
 
 /// The name of the socket in the home.
 pub const SOCKET: &str = "control.sock";
@@ -55,6 +57,10 @@ pub const SOCKET: &str = "control.sock";
 pub const PROTOCOL: &str = "sweep-control 1";
 /// How long either side waits for the first words of the other: they are there at once where it lives.
 pub const HELLO_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a process that holds the mailboxes may show no sign of life, of which it owes one each
+/// [`BEAT`](remote::BEAT).
+pub const SILENT_AFTER: Duration = remote::BEAT.saturating_mul(5);
 
 /// The longest of the lines with which a connection begins, in bytes.
 const HELLO: usize = 1024;
@@ -198,13 +204,18 @@ impl Connected {
         &self.holder
     }
 
-    /// Its mailboxes. The connection ends with the last handle.
+    /// Its mailboxes. The connection ends with the last handle, and breaks when the other end shows no sign of life
+    /// for [`SILENT_AFTER`]: whatever is asked fails then, with the number of its process.
     ///
     /// # Errors
     /// When it does not answer any more.
     pub async fn mailboxes(mut self) -> Result<Mailboxes, ControlError> {
         self.ask(Question::Mailboxes).await?;
-        Ok(Mailboxes::over(self.stream))
+        Ok(Mailboxes::over(Watched::new(
+            self.stream,
+            self.holder.pid,
+            SILENT_AFTER,
+        )))
     }
 
     /// Every actor that it declares, as it fares now, and what a person must look at.

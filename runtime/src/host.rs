@@ -1,6 +1,6 @@
 //! The host: declared actors, their supervisor's thread and the handlers' threads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -15,14 +15,16 @@ use mailbox::{
 use ractor::{Actor as _, ActorRef};
 use tokio::sync::{oneshot, watch};
 
-use crate::attention::{Attention, Seen, UNREAD_LIMIT, Watermarks, attention};
+use crate::ailing::{Ailing, PATIENCE};
+use crate::attention::{UNREAD_LIMIT, Watermarks};
 use crate::effects::Real;
 use crate::failure::TurnFailure;
 use crate::intensity::{Intensity, Limits};
 use crate::registry::{Registry, RegistryError};
-use crate::roster::{Entry, Guarded, Hosted, Plant, Roster, TaktNow, UnitEntry, supervised};
-use crate::status::{self, ActorState, Overview};
+use crate::roster::{Entry, Guarded, Hosted, Plant, Roster, TaktNow, UnitEntry};
+use crate::status::{ActorState, Overview};
 use crate::supervisor::{Drained, Order, Supervisor};
+use crate::survey::{OBSERVE_EVERY, Surveyor};
 use crate::takt::Takt;
 use crate::turn::Surroundings;
 use crate::unit::{ChildSpec, Factory, factory};
@@ -30,9 +32,6 @@ use crate::{Actor, BoxError, Context, External, external};
 
 /// The fewest threads for handlers: one that blocks, and even three, leave one for the others.
 const MIN_HANDLER_THREADS: usize = 4;
-
-/// How often the overview is derived though nothing was reported: ages grow by themselves.
-const OBSERVE_EVERY: Duration = Duration::from_secs(5);
 
 /// Starts actors and supervises them.
 #[derive(Debug)]
@@ -126,7 +125,7 @@ impl HostBuilder {
         self.note(declared);
         let External { name, argv, .. } = external;
         let Some(argv) = argv else {
-            self.policies.insert(name, spec.policy);
+            self.policies.insert(name, spec.mailbox());
             return self;
         };
         // Where the program runs must not depend on who starts it; a home that has no absolute path fails there.
@@ -142,11 +141,18 @@ impl HostBuilder {
         self
     }
 
+    /// How the mailbox of a declared actor is treated that is not hosted here; as a default child specification
+    /// says where nothing is said.
+    pub fn elsewhere(mut self, mailbox: MailboxName, policy: Policy) -> Self {
+        self.policies.entry(mailbox).or_insert(policy);
+        self
+    }
+
     fn add(&mut self, name: MailboxName, spec: ChildSpec, factory: Factory) {
         if self.children.iter().any(|child| child.name == name) {
             return self.note(Err(RegistryError::Taken { actor: name }));
         }
-        self.policies.insert(name.clone(), spec.policy.clone());
+        self.policies.insert(name.clone(), spec.mailbox());
         self.children.push(Child { name, spec, factory });
     }
 
@@ -192,7 +198,13 @@ impl HostBuilder {
         let registry = Arc::new(self.registry);
         let mut policies: Vec<_> = registry
             .mailboxes()
-            .map(|name| (name.clone(), self.policies.get(name).cloned().unwrap_or_default()))
+            .map(|name| {
+                let policy = self.policies.get(name).cloned();
+                (
+                    name.clone(),
+                    policy.unwrap_or_else(|| ChildSpec::default().mailbox()),
+                )
+            })
             .collect();
         policies.push((MailboxName::dead_letter(), Policy::default()));
         for (name, policy) in policies {
@@ -211,6 +223,8 @@ impl HostBuilder {
             surroundings,
             effects: Real::on(self.home),
             changed: watch::Sender::new(()),
+            ailing: Ailing::default(),
+            draining: watch::Sender::new(false),
         });
         let limits = self.limits;
         let entries = self
@@ -224,6 +238,7 @@ impl HostBuilder {
             overview: Arc::new(overview),
             unread_limit: self.unread_limit,
             watermarks: self.watermarks,
+            counted: Arc::default(),
         };
         // Whoever is started first already sees what there is.
         surveyor.survey().await?;
@@ -328,73 +343,6 @@ async fn start_threads(surveyor: Surveyor) -> Result<(ActorRef<Order>, JoinHandl
     }
 }
 
-/// Derives the overview, and says what changed in it.
-#[derive(Clone)]
-pub(crate) struct Surveyor {
-    plant: Arc<Plant>,
-    roster: Roster,
-    overview: Arc<watch::Sender<Arc<Overview>>>,
-    unread_limit: Duration,
-    watermarks: Watermarks,
-}
-
-impl Surveyor {
-    async fn observe(self) {
-        let mut changed = self.plant.changed.subscribe();
-        loop {
-            if let Err(error) = self.survey().await {
-                tracing::debug!("no overview: {}", crate::actor::chain(&error));
-            }
-            tokio::select! {
-                // The sender lives in the plant, which this task keeps: the channel cannot close.
-                _ = changed.changed() => {}
-                () = self.plant.clock().sleep_until(self.plant.now().after(OBSERVE_EVERY)) => {}
-            }
-        }
-    }
-
-    pub(crate) fn mailboxes(&self) -> &Mailboxes {
-        &self.plant.mailboxes
-    }
-
-    pub(crate) async fn survey(&self) -> Result<Arc<Overview>, MailboxError> {
-        let mailboxes = self.plant.mailboxes.status().await?;
-        let now = self.plant.now();
-        let registry = &self.plant.surroundings.registry;
-        let declared = registry
-            .actors()
-            .map(|name| (name, registry.intents(name).unwrap_or_default()));
-        let actors = status::actors(declared, &supervised(&self.roster, now), &mailboxes);
-        let mut overview = Arc::<Overview>::default();
-        self.overview.send_modify(|current| {
-            let seen = Seen {
-                now,
-                actors: &actors,
-                mailboxes: &mailboxes,
-                unread_limit: self.unread_limit,
-                watermarks: self.watermarks,
-            };
-            let attention = attention(&seen, &current.attention);
-            say_changes(&current.attention, &attention);
-            *current = Arc::new(Overview { actors, attention });
-            overview = Arc::clone(current);
-        });
-        Ok(overview)
-    }
-}
-
-/// One log event for each thing that a person must look at from now on, and one for each that is over.
-fn say_changes(before: &[Attention], after: &[Attention]) {
-    let keys = |list: &[Attention]| list.iter().map(|one| one.key.clone()).collect::<BTreeSet<_>>();
-    let (had, has) = (keys(before), keys(after));
-    for new in after.iter().filter(|new| !had.contains(&new.key)) {
-        tracing::warn!(key = %new.key, mend = %new.mend, "attention: {}", new.text);
-    }
-    for over in had.difference(&has) {
-        tracing::info!(key = %over, "attention is over");
-    }
-}
-
 /// A host that runs. Dropping it stops its actors at once, without a drain.
 pub struct Running {
     supervisor: ActorRef<Order>,
@@ -442,7 +390,7 @@ impl Running {
     ///
     /// # Errors
     ///
-    /// When the mailboxes do not answer.
+    /// When the mailboxes do not answer, or refuse what the actors ask of them and do not recover soon.
     pub async fn until_quiet(&self) -> Result<Vec<TaktReport>, MailboxError> {
         let plant = &self.surveyor.plant;
         let mut changes = plant.mailboxes.subscribe();
@@ -450,7 +398,13 @@ impl Running {
         let began = plant.now();
         loop {
             changed.mark_unchanged();
-            if self.is_quiet(began).await? {
+            let quiet = self.is_quiet(began).await?;
+            if let Some(trouble) = plant.trouble()
+                && (quiet || plant.now().since(trouble.since) >= PATIENCE)
+            {
+                return Err(trouble.error);
+            }
+            if quiet {
                 return Ok(self.takt_reports());
             }
             tokio::select! {
@@ -534,6 +488,7 @@ impl Running {
     /// and what is unfinished is handed back unread with its attempt. Returns when all of that is written.
     pub async fn drain(self, grace: Duration) -> Drained {
         // From here on nobody takes anything, however long the supervisor's own orders are.
+        self.surveyor.plant.draining.send_replace(true);
         for entry in self.surveyor.roster.lock().iter() {
             entry.hosted.taking.send_replace(false);
         }

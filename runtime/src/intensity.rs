@@ -16,7 +16,7 @@ pub struct Limits {
     pub backoff_base: Duration,
     /// The longest wait before a restart.
     pub backoff_cap: Duration,
-    /// How long an actor is down before it is tried again.
+    /// How long an actor is down before it is tried again: once, until a turn succeeds (see [`Intensity`]).
     pub cool_off: Duration,
 }
 
@@ -60,9 +60,26 @@ pub enum Decision {
 }
 
 /// One actor's restarts.
+///
+/// After its cool-off an actor is on trial: until a turn succeeds, one charged failure takes it down again, where at
+/// first it took several. Each of those would cost another message an attempt, and has shown before what it would
+/// show (`docs/decisions/cool-off.md`).
+///
+/// ```
+/// use runtime::{Decision, Exit, Intensity, Limits};
+/// let now = mailbox::Moment::from_millis(1_000_000);
+/// let mut intensity = Intensity::new(Limits { max_restarts: 1, ..Limits::default() });
+/// let goes_down = |decision| matches!(decision, Decision::Down { .. });
+/// assert!(!goes_down(intensity.ended(Exit::Start, false, now, 0.0)));
+/// assert!(goes_down(intensity.ended(Exit::Start, false, now, 0.0)));
+/// // Cooled off, it is tried once.
+/// assert!(goes_down(intensity.ended(Exit::Start, false, now, 0.0)));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Intensity {
     limits: Limits,
+    /// It was down, and no turn succeeded since.
+    on_trial: bool,
     /// The charged failures, in the actor's own time: the clock less what it spent in backoff.
     charged: VecDeque<Moment>,
     backed_off: Duration,
@@ -75,6 +92,7 @@ impl Intensity {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
+            on_trial: false,
             charged: VecDeque::new(),
             backed_off: Duration::ZERO,
             in_a_row: 0,
@@ -84,6 +102,13 @@ impl Intensity {
     /// A turn succeeded.
     pub fn succeeded(&mut self) {
         self.in_a_row = 0;
+        self.on_trial = false;
+    }
+
+    /// Another unit of the actor's WIP has had a turn that succeeded since the actor was down: it is no longer on
+    /// trial.
+    pub fn stood_its_trial(&mut self) {
+        self.on_trial = false;
     }
 
     /// The actor ended at `now`, with or without a turn that `succeeded` since it was last started. `jitter` in
@@ -110,8 +135,11 @@ impl Intensity {
             {
                 self.charged.pop_front();
             }
-            if self.charged.len() > self.limits.max_restarts as usize {
-                *self = Self::new(self.limits);
+            if self.on_trial || self.charged.len() > self.limits.max_restarts as usize {
+                *self = Self {
+                    on_trial: true,
+                    ..Self::new(self.limits)
+                };
                 return Decision::Down {
                     until: now.after(self.limits.cool_off),
                 };
@@ -153,6 +181,9 @@ mod tests {
         };
         let mut intensity = Intensity::new(limits);
         let mut down = |(exit, succeeded, second): (Exit, bool, u64)| {
+            if succeeded {
+                intensity.succeeded();
+            }
             matches!(
                 intensity.ended(exit, succeeded, at(second), 0.0),
                 Decision::Down { .. }
@@ -179,13 +210,27 @@ mod tests {
         // At the very edge of the window a failure counts, beyond it no more.
         check((0..6).map(|n| (Exit::Start, false, n * 12)).collect(), &[5]);
         check((0..60).map(|n| (Exit::Start, false, n * 13)).collect(), &[]);
-        // After the cool-off the count begins anew.
+    }
+
+    #[test]
+    fn after_its_cool_off_an_actor_is_tried_once_until_a_turn_succeeds() {
+        let check = |after: &[(Exit, bool)], expected: &[usize]| {
+            let mut exits = vec![(Exit::Start, false, 0); 6];
+            exits.extend(after.iter().map(|(exit, succeeded)| (*exit, *succeeded, 600)));
+            assert_eq!(downs(&exits), expected, "{after:?}");
+        };
+        check(&[(Exit::Start, false); 3], &[5, 6, 7, 8]);
+        check(&[(Exit::FirstDelivery, false)], &[5, 6]);
+        // What the message's attempts pay for is no trial that failed.
         check(
-            (0..12)
-                .map(|n| (Exit::Start, false, if n < 6 { 0 } else { 600 }))
-                .collect(),
-            &[5, 11],
+            &[(Exit::LaterDelivery, false), (Exit::FirstDelivery, false)],
+            &[5, 7],
         );
+        // A success in between, and the count begins anew.
+        check(&[(Exit::FirstDelivery, true); 3], &[5]);
+        let mut anew = vec![(Exit::LaterDelivery, true)];
+        anew.extend([(Exit::FirstDelivery, false); 6]);
+        check(&anew, &[5, 12]);
     }
 
     #[test]

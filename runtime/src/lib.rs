@@ -80,6 +80,7 @@
 //! ```
 
 mod actor;
+mod ailing;
 mod attention;
 pub mod control;
 mod effects;
@@ -97,12 +98,13 @@ mod registry;
 mod roster;
 mod status;
 mod supervisor;
+mod survey;
 mod takt;
 mod turn;
 mod unit;
 
 pub use actor::{Actor, BoxError, Context, Done, Fault, Reason};
-pub use attention::{Attention, Seen, UNREAD_LIMIT, Watermarks, attention};
+pub use attention::{Attention, RefusedByStore, Seen, UNREAD_LIMIT, Watermarks, attention};
 pub use effects::{EffectError, Effected, Effects, Real, Recorded, Recording};
 pub use external::{External, TRY_AGAIN, VARIABLES};
 pub use failure::TurnFailure;

@@ -5,11 +5,11 @@
 //! everything written.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use mailbox::{AckedBy, Claim, Command, Delivery, Lessee, MailboxError, Moment, Nack};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
+use crate::ailing::{Asked, STORE_REST, TAKT_REST};
 use crate::failure::TurnFailure;
 use crate::intensity::Exit;
 use crate::message::Body;
@@ -18,10 +18,6 @@ use crate::roster::{Hosted, InHand, Living, Pause, Phase, Plant, Slot};
 use crate::turn::{Deadline, Occasion, Turn};
 use crate::unit::{Unit, built};
 use crate::{Done, Fault, Reason};
-
-/// How long an actor rests when its mailbox does not answer: a full disk does not become empty in a moment, and
-/// asking again costs little.
-const STORE_REST: Duration = Duration::from_secs(1);
 
 /// Do one turn.
 pub(crate) struct Wake;
@@ -153,7 +149,10 @@ impl Worker {
                 }
                 leased = plant.mailboxes.lease(&hosted.name, Lessee::Process), if hosted.has_mailbox && paused.is_none() => {
                     match leased {
-                        Ok(delivery) => return Some(Work::Message(Box::new(delivery))),
+                        Ok(delivery) => {
+                            plant.did(Asked::Settle);
+                            return Some(Work::Message(Box::new(delivery)));
+                        }
                         Err(MailboxError::Closed) => return None,
                         Err(error) => self.rest(&error),
                     }
@@ -232,7 +231,7 @@ impl Worker {
         if let Ok(done) = ended {
             let (done, emits, _) = turn.finish(done);
             ended = self.append(emits).await.map(|()| done).map_err(|error| {
-                let until = self.plant.now().after(STORE_REST);
+                let until = self.plant.now().after(TAKT_REST);
                 TurnFailure::Fault(Fault::wait(until, crate::actor::chain(&error)))
             });
         }
@@ -347,65 +346,50 @@ impl Worker {
 
     fn rest(&self, error: &MailboxError) {
         let text = crate::actor::chain(error);
-        tracing::error!(actor = %self.hosted.name, "the mailbox does not answer: {text}");
+        self.plant.refused(Asked::Settle, error);
         self.hosted.failed(text.clone());
         self.pause(self.plant.now().after(STORE_REST), text);
     }
 
     async fn ack(&self, in_hand: &InHand, done: mailbox::Done) {
         let claim = claim(in_hand);
-        self.settle(
-            in_hand,
-            Command::Ack {
-                of: in_hand.of.clone(),
-                claim,
-                by: AckedBy::Actor,
-                done,
-            },
-        )
-        .await;
+        self.plant
+            .settle(
+                in_hand,
+                Command::Ack {
+                    of: in_hand.of.clone(),
+                    claim,
+                    by: AckedBy::Actor,
+                    done,
+                },
+            )
+            .await;
     }
 
     async fn nack(&self, in_hand: &InHand, failure: &TurnFailure) {
         let nack = nack(failure);
-        self.settle(
-            in_hand,
-            Command::Nack {
-                of: in_hand.of.clone(),
-                claim: claim(in_hand),
-                nack,
-            },
-        )
-        .await;
-    }
-
-    /// Has something written about the message in hand. A mailbox that cannot write is asked again until it can,
-    /// or until the host ends: the next incarnation then finds the message unread.
-    async fn settle(&self, in_hand: &InHand, command: Command) {
-        let mut taking = self.hosted.taking.subscribe();
-        loop {
-            match self.plant.mailboxes.command(command.clone()).await {
-                Ok(_) => return,
-                Err(error @ (MailboxError::Store(_) | MailboxError::Contended { .. })) => self.rest(&error),
-                Err(error) => {
-                    let text = crate::actor::chain(&error);
-                    tracing::warn!(actor = %in_hand.of, msg_id = %in_hand.msg_id, "not acknowledged: {text}");
-                    return;
-                }
-            }
-            let rested = self.plant.now().after(STORE_REST);
-            tokio::select! {
-                () = self.plant.clock().sleep_until(rested) => {}
-                _ = taking.wait_for(|taking| !taking) => return,
-            }
-        }
+        self.plant
+            .settle(
+                in_hand,
+                Command::Nack {
+                    of: in_hand.of.clone(),
+                    claim: claim(in_hand),
+                    nack,
+                },
+            )
+            .await;
     }
 
     async fn append(&self, emits: Vec<mailbox::Draft>) -> Result<(), MailboxError> {
         if emits.is_empty() {
             return Ok(());
         }
-        self.plant.mailboxes.append(emits).await.map(drop)
+        let appended = self.plant.mailboxes.append(emits).await;
+        match &appended {
+            Ok(_) => self.plant.did(Asked::Send),
+            Err(error) => self.plant.refused(Asked::Send, error),
+        }
+        appended.map(drop)
     }
 }
 

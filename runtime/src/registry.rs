@@ -1,17 +1,17 @@
 //! Who consumes what: every declared actor, hosted here or not.
 
-use std::any::TypeId;
+mod declaration;
+
 use std::collections::BTreeMap;
 
-use mailbox::{Draft, HEADER_FIELDS, MailboxName, NameError};
+use mailbox::{Draft, MailboxName};
 use schemars::Schema;
-use serde_json::Value;
 
-use crate::message::{About, Body, DecodeError, IntentDeclaration};
-use crate::{Actor, External, Message};
+use crate::message::{About, DecodeError};
+use crate::{Actor, External};
 
-/// How deep a schema is searched for its properties: more than any payload has, less than a loop of references.
-const SCHEMA_DEPTH: usize = 16;
+use declaration::Declaration;
+pub use declaration::{HandledBy, RegistryError};
 
 /// Every declared actor with the intents that it consumes (contract, section 3, "Routing is by declared intent").
 ///
@@ -26,29 +26,6 @@ const SCHEMA_DEPTH: usize = 16;
 #[derive(Debug, Default)]
 pub struct Registry {
     actors: BTreeMap<MailboxName, Declaration>,
-}
-
-#[derive(Debug)]
-enum Declaration {
-    Typed {
-        actor: TypeId,
-        intents: Vec<(IntentDeclaration, Schema)>,
-    },
-    External {
-        intents: Vec<String>,
-        by: HandledBy,
-    },
-}
-
-/// Who handles an actor's messages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HandledBy {
-    /// A Rust type.
-    Type,
-    /// A program that is run for each message.
-    Program,
-    /// Whoever takes them from outside: the pull side.
-    Pull,
 }
 
 /// Where a message of an intent goes.
@@ -84,28 +61,8 @@ impl Registry {
     /// header.
     pub fn declare<A: Actor>(&mut self) -> Result<&mut Self, RegistryError> {
         let name: MailboxName = A::NAME.parse()?;
-        let known = self.actors.get(&name);
-        if matches!(known, Some(Declaration::Typed { actor, .. }) if *actor == TypeId::of::<A>()) {
-            return Ok(self);
-        }
-        let intents: Vec<_> = A::Message::intents()
-            .into_iter()
-            .map(|intent| (intent, intent.schema()))
-            .collect();
-        let verbs = intents
-            .iter()
-            .flat_map(|(intent, _)| [&[intent.name()], intent.aliases()].concat());
-        refuse_repeats(&name, verbs)?;
-        for (intent, schema) in &intents {
-            refuse_shadowing(&name, intent.name(), schema)?;
-        }
-        self.insert(
-            name,
-            Declaration::Typed {
-                actor: TypeId::of::<A>(),
-                intents,
-            },
-        )
+        let declaration = Declaration::of::<A>(&name)?;
+        self.insert(name, declaration)
     }
 
     /// Declares an actor that lives elsewhere (a script, a person, another process) by the intents that it
@@ -128,25 +85,17 @@ impl Registry {
     ///
     /// As for [`Registry::external`].
     pub fn declare_external(&mut self, external: &External) -> Result<&mut Self, RegistryError> {
-        let External { name, consumes, argv } = external;
-        let handled_by = match argv {
-            Some(_) => HandledBy::Program,
-            None => HandledBy::Pull,
-        };
-        let known = self.actors.get(name);
-        if matches!(known, Some(Declaration::External { intents, by }) if intents == consumes && *by == handled_by)
-        {
-            return Ok(self);
-        }
-        refuse_repeats(name, consumes.iter().map(String::as_str))?;
-        let declaration = Declaration::External {
-            intents: consumes.clone(),
-            by: handled_by,
-        };
-        self.insert(name.clone(), declaration)
+        self.insert(external.name.clone(), Declaration::external(external)?)
     }
 
     fn insert(&mut self, name: MailboxName, declaration: Declaration) -> Result<&mut Self, RegistryError> {
+        if self
+            .actors
+            .get(&name)
+            .is_some_and(|known| known.repeats(&declaration))
+        {
+            return Ok(self);
+        }
         if name == MailboxName::dead_letter() || self.actors.contains_key(&name) {
             return Err(RegistryError::Taken { actor: name });
         }
@@ -162,23 +111,17 @@ impl Registry {
     /// The intents that an actor consumes, in the order of its declaration; `None` for an actor that is not
     /// declared.
     pub fn intents(&self, actor: &MailboxName) -> Option<Vec<&str>> {
-        Some(match self.actors.get(actor)? {
-            Declaration::Typed { intents, .. } => intents.iter().map(|(intent, _)| intent.name()).collect(),
-            Declaration::External { intents, .. } => intents.iter().map(String::as_str).collect(),
-        })
+        self.actors.get(actor).map(Declaration::intents)
     }
 
     /// Whether an actor is a Rust type, rather than one that lives elsewhere.
     pub fn is_typed(&self, actor: &MailboxName) -> bool {
-        matches!(self.actors.get(actor), Some(Declaration::Typed { .. }))
+        self.handled_by(actor) == Some(HandledBy::Type)
     }
 
     /// Who handles an actor's messages; `None` for an actor that is not declared.
     pub fn handled_by(&self, actor: &MailboxName) -> Option<HandledBy> {
-        Some(match self.actors.get(actor)? {
-            Declaration::Typed { .. } => HandledBy::Type,
-            Declaration::External { by, .. } => *by,
-        })
+        self.actors.get(actor).map(Declaration::handled_by)
     }
 
     /// The mailboxes that declared actors need. An actor that consumes nothing (it has only a takt) has none.
@@ -190,27 +133,15 @@ impl Registry {
 
     /// The JSON Schema of an intent's payload, where the actor is a Rust type that declares it.
     pub fn schema(&self, actor: &MailboxName, intent: &str) -> Option<&Schema> {
-        match self.actors.get(actor)? {
-            Declaration::Typed { intents, .. } => intents
-                .iter()
-                .find(|(declared, _)| declared.answers_to(intent))
-                .map(|(_, schema)| schema),
-            Declaration::External { .. } => None,
-        }
+        self.actors.get(actor)?.schema(intent)
     }
 
     /// Who gets a message of this intent.
     pub fn route(&self, intent: &str) -> Routed {
-        let declare = |declaration: &Declaration| match declaration {
-            Declaration::Typed { intents, .. } => {
-                intents.iter().any(|(declared, _)| declared.answers_to(intent))
-            }
-            Declaration::External { intents, .. } => intents.iter().any(|declared| declared == intent),
-        };
         let actors: Vec<_> = self
             .actors
             .iter()
-            .filter(|(_, d)| declare(d))
+            .filter(|(_, declaration)| declaration.consumes(intent))
             .map(|(name, _)| name.clone())
             .collect();
         if actors.is_empty() {
@@ -231,44 +162,32 @@ impl Registry {
             .actors
             .get(actor)
             .ok_or_else(|| Refused::NoSuchActor { actor: actor.clone() })?;
-        let undeclared = || Refused::Undeclared {
-            actor: actor.clone(),
-            intent: message.intent().to_owned(),
-            declared: self.intents(actor).unwrap_or_default().join(", "),
-        };
-        match declaration {
-            Declaration::Typed { intents, .. } => {
-                let (intent, _) = intents
-                    .iter()
-                    .find(|(intent, _)| intent.answers_to(message.intent()))
-                    .ok_or_else(undeclared)?;
-                intent
-                    .about(&Body::of(message))
-                    .map_err(|source| Refused::Payload {
-                        actor: actor.clone(),
-                        source,
-                    })
-            }
-            Declaration::External { intents, .. } => {
-                match intents.iter().any(|name| name == message.intent()) {
-                    true => Ok(self.about_elsewhere(message)),
-                    false => Err(undeclared()),
-                }
-            }
+        if declaration.intents().is_empty() {
+            return Err(Refused::ConsumesNothing { actor: actor.clone() });
+        }
+        if !declaration.consumes(message.intent()) {
+            return Err(Refused::Undeclared {
+                actor: actor.clone(),
+                intent: message.intent().to_owned(),
+                declared: declaration.intents().join(", "),
+            });
+        }
+        match declaration.about(message) {
+            Some(about) => about.map_err(|source| Refused::Payload {
+                actor: actor.clone(),
+                source,
+            }),
+            None => Ok(self.about_elsewhere(message)),
         }
     }
 
     /// What a message is about, if a type of its intent is declared at all and can read it.
     fn about_elsewhere(&self, message: &mailbox::Message) -> About {
-        let typed = self.actors.values().filter_map(|declaration| match declaration {
-            Declaration::Typed { intents, .. } => Some(intents),
-            Declaration::External { .. } => None,
-        });
-        typed
-            .flatten()
-            .find(|(intent, _)| intent.answers_to(message.intent()))
-            .and_then(|(intent, _)| intent.about(&Body::of(message)).ok())
-            .unwrap_or_default()
+        let mut typed = self
+            .actors
+            .values()
+            .filter_map(|declaration| declaration.about(message));
+        typed.next().and_then(Result::ok).unwrap_or_default()
     }
 
     /// Takes a message from outside the program for an actor's mailbox.
@@ -286,102 +205,6 @@ impl Registry {
     }
 }
 
-fn refuse_repeats<'v>(
-    actor: &MailboxName,
-    verbs: impl IntoIterator<Item = &'v str>,
-) -> Result<(), RegistryError> {
-    let mut seen = std::collections::BTreeSet::new();
-    match verbs.into_iter().find(|verb| !seen.insert(*verb)) {
-        Some(verb) => Err(RegistryError::Twice {
-            actor: actor.clone(),
-            intent: verb.to_owned(),
-        }),
-        None => Ok(()),
-    }
-}
-
-fn refuse_shadowing(actor: &MailboxName, intent: &'static str, schema: &Schema) -> Result<(), RegistryError> {
-    let root = schema.as_value();
-    if root.get("type").is_some_and(|kind| kind != "object") {
-        return Err(RegistryError::NotAnObject {
-            actor: actor.clone(),
-            intent,
-        });
-    }
-    match HEADER_FIELDS
-        .into_iter()
-        .find(|field| has_property(root, root, field, SCHEMA_DEPTH))
-    {
-        Some(field) => Err(RegistryError::Shadows {
-            actor: actor.clone(),
-            intent,
-            field,
-        }),
-        None => Ok(()),
-    }
-}
-
-/// Whether an object of this schema can have the property at its top level.
-fn has_property(root: &Value, schema: &Value, name: &str, depth: usize) -> bool {
-    let Some(depth) = depth.checked_sub(1) else {
-        return false;
-    };
-    let here = schema
-        .get("properties")
-        .is_some_and(|properties| properties.get(name).is_some());
-    let referred = schema
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|reference| root.pointer(reference.strip_prefix('#')?))
-        .is_some_and(|target| has_property(root, target, name, depth));
-    let combined = ["allOf", "anyOf", "oneOf"]
-        .iter()
-        .filter_map(|of| schema.get(of)?.as_array())
-        .flatten()
-        .any(|part| has_property(root, part, name, depth));
-    here || referred || combined
-}
-
-/// Why an actor cannot be declared. It is found when the program starts.
-#[derive(Debug, thiserror::Error)]
-pub enum RegistryError {
-    /// The actor's name is no mailbox name.
-    #[error(transparent)]
-    Name(#[from] NameError),
-    /// The name belongs to another actor, or to the dead-letter mailbox.
-    #[error("the name {actor} is taken")]
-    Taken {
-        /// The name.
-        actor: MailboxName,
-    },
-    /// Two intents of the actor, or one and an alias, have one name.
-    #[error("{actor} declares the intent {intent:?} twice")]
-    Twice {
-        /// The actor.
-        actor: MailboxName,
-        /// The name.
-        intent: String,
-    },
-    /// The payload has a field that is named like a header field.
-    #[error("the payload of {intent:?} ({actor}) has a field {field:?}, which is the header's")]
-    Shadows {
-        /// The actor.
-        actor: MailboxName,
-        /// The intent.
-        intent: &'static str,
-        /// The field.
-        field: &'static str,
-    },
-    /// The payload is not a JSON object.
-    #[error("the payload of {intent:?} ({actor}) is not a JSON object")]
-    NotAnObject {
-        /// The actor.
-        actor: MailboxName,
-        /// The intent.
-        intent: &'static str,
-    },
-}
-
 /// Why a message from outside was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
@@ -389,6 +212,12 @@ pub enum Refused {
     #[error("there is no actor {actor}")]
     NoSuchActor {
         /// The name.
+        actor: MailboxName,
+    },
+    /// The actor has no mailbox.
+    #[error("{actor} consumes no messages: it has only its own tick")]
+    ConsumesNothing {
+        /// The actor.
         actor: MailboxName,
     },
     /// The actor does not consume the intent.
@@ -607,6 +436,29 @@ mod tests {
             raw("test", r#","repo":7"#),
             r#"tester cannot read the message: the payload is none of "test": invalid type: integer `7`, expected a string at line 1 column 9"#,
         );
+    }
+
+    #[test]
+    fn an_actor_with_a_tick_alone_consumes_nothing() {
+        message! {
+            enum NothingMessage {}
+        }
+        struct Ticking;
+        impl Actor for Ticking {
+            const NAME: &'static str = "ticking";
+            type Message = NothingMessage;
+            async fn handle(&mut self, message: NothingMessage, _: &mut Turn) -> Result<Done, Fault> {
+                match message {}
+            }
+        }
+        let mut registry = declared();
+        registry.declare::<Ticking>().unwrap();
+        let refused = registry.accept(&name("ticking"), raw("test", "")).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "ticking consumes no messages: it has only its own tick"
+        );
+        assert!(registry.mailboxes().all(|mailbox| *mailbox != name("ticking")));
     }
 
     #[test]

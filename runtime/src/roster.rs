@@ -10,6 +10,7 @@ use ractor::ActorCell;
 use tokio::sync::{Notify, watch};
 
 use crate::Context;
+use crate::ailing::Ailing;
 use crate::effects::Real;
 use crate::failure::TurnFailure;
 use crate::intensity::Exit;
@@ -39,6 +40,10 @@ pub(crate) struct Plant {
     pub(crate) effects: Real,
     /// Moves whenever a state may have changed that is not a turn's beginning or end.
     pub(crate) changed: watch::Sender<()>,
+    /// What the mailboxes refuse to do.
+    pub(crate) ailing: Ailing,
+    /// Whether the host is being drained.
+    pub(crate) draining: watch::Sender<bool>,
 }
 
 impl Plant {

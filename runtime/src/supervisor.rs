@@ -317,17 +317,15 @@ impl Supervisor {
             None => nack(failure),
         };
         state.settling += 1;
-        let (myself, mailboxes) = (myself.clone(), self.plant.mailboxes.clone());
+        let (myself, plant) = (myself.clone(), Arc::clone(&self.plant));
         tokio::spawn(async move {
             let command = Command::Nack {
                 of: in_hand.of.clone(),
                 claim: claim(&in_hand),
                 nack,
             };
-            if let Err(error) = mailboxes.command(command).await {
-                let text = crate::actor::chain(&error);
-                tracing::error!(actor = %in_hand.of, msg_id = %in_hand.msg_id, "not given back: {text}");
-            }
+            // A message that was not given back would stay in hand as long as the process lives.
+            plant.settle(&in_hand, command).await;
             let _ = myself.cast(Order::Settled(then));
         });
     }
@@ -364,6 +362,13 @@ impl Supervisor {
             };
             if succeeded {
                 entry.intensity.succeeded();
+            } else if entry
+                .units
+                .iter()
+                .filter_map(|unit| unit.slot.as_ref())
+                .any(|slot| slot.lock().succeeded)
+            {
+                entry.intensity.stood_its_trial();
             }
             let decision = entry.intensity.ended(exit, succeeded, now, fastrand::f64());
             let name = &entry.hosted.name;

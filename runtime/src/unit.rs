@@ -50,7 +50,8 @@ impl Default for ChildSpec {
 }
 
 impl ChildSpec {
-    /// How many messages are in hand at once, each with an actor value of its own; at least 1.
+    /// How many messages are in hand at once, each with an actor value of its own where it is hosted here; at
+    /// least 1. Whatever is taken from outside counts too (contract, section 3, rule 4).
     pub fn wip(mut self, wip: usize) -> Self {
         self.wip = wip.max(1);
         self
@@ -74,7 +75,7 @@ impl ChildSpec {
         self
     }
 
-    /// How its mailbox treats failure and repetition.
+    /// How its mailbox treats failure and repetition. Its limit of WIP is [`ChildSpec::wip`], whatever this says.
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
@@ -84,6 +85,14 @@ impl ChildSpec {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
         self
+    }
+
+    /// How the actor's mailbox is treated.
+    pub(crate) fn mailbox(&self) -> Policy {
+        Policy {
+            wip: Some(u32::try_from(self.wip).unwrap_or(u32::MAX)),
+            ..self.policy.clone()
+        }
     }
 }
 

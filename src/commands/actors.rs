@@ -23,7 +23,7 @@ pub async fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
     let config = context.config()?;
     let opened = Opened::open(&context.home, &config).await?;
     let overview = opened.overview(&config).await;
-    let now = opened.clock.now();
+    let now = context.now_or(opened.clock.as_ref());
     opened.close().await;
     let Overview { actors, attention } = overview?;
     if listing.json {
@@ -49,7 +49,7 @@ pub async fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
             actor.unread.to_string(),
             actor.oldest_unread.map_or_else(
                 || "-".to_owned(),
-                |oldest| print::age(DateTime::from(now) - DateTime::from(oldest)),
+                |oldest| print::age(now - DateTime::from(oldest)),
             ),
             actor.quarantined.to_string(),
             if actor.intents.is_empty() {

@@ -17,7 +17,7 @@ pub async fn run(context: &Context, choice: &Inbox) -> Result<(), Failure> {
     let config = context.config()?;
     let opened = Opened::open(&context.home, &config).await?;
     let printed = match &choice.actor {
-        None => mailboxes(&opened, choice).await,
+        None => mailboxes(context, &opened, choice).await,
         Some(actor) => messages(&opened, &mailbox_name(actor)?, choice).await,
     };
     opened.close().await;
@@ -58,13 +58,13 @@ impl<'a> From<&'a MailboxStatus> for Counts<'a> {
     }
 }
 
-async fn mailboxes(opened: &Opened, choice: &Inbox) -> Result<(), Failure> {
+async fn mailboxes(context: &Context, opened: &Opened, choice: &Inbox) -> Result<(), Failure> {
     let status = opened.mailboxes.status().await?;
     let counts: Vec<Counts<'_>> = status.iter().map(Counts::from).collect();
     if choice.json {
         return print::json(&Document { mailboxes: counts });
     }
-    let now = DateTime::from(opened.clock.now());
+    let now = context.now_or(opened.clock.as_ref());
     let mut table = Table::new([
         "mailbox",
         "unread",

@@ -15,7 +15,7 @@ mod send;
 use std::env;
 
 use chrono::{DateTime, Utc};
-use mailbox::MailboxName;
+use mailbox::{Clock, MailboxName};
 
 use crate::cli::{Cli, Command, Global};
 use crate::config::Config;
@@ -41,6 +41,11 @@ impl Context {
             )?,
             now: global.now,
         })
+    }
+
+    /// The moment that ages are counted to.
+    pub fn now_or(&self, clock: &dyn Clock) -> DateTime<Utc> {
+        self.now.unwrap_or_else(|| clock.now().into())
     }
 
     /// The configuration of this home.

@@ -121,8 +121,10 @@ fn read_payload(payload: &str) -> Result<Map<String, Value>, Failure> {
             .mend("Write it like '{\"reason\":\"…\"}', or name a file as @FILE, or `-` for standard input.")
     };
     let text = match payload.strip_prefix('@') {
-        Some(file) => File::open(file).and_then(bounded).map_err(|error| {
-            Failure::new(Exit::Usage, format!("--payload: cannot read {file}")).because(error)
+        Some(file) => open_regular(file).and_then(bounded).map_err(|error| {
+            Failure::new(Exit::Usage, format!("--payload: cannot read {file}"))
+                .because(error)
+                .mend("Name a file that holds a JSON object, or `-` for standard input.")
         })?,
         None if payload == "-" => bounded(io::stdin().lock()).map_err(|error| {
             Failure::new(Exit::Other, "--payload: cannot read standard input").because(error)
@@ -137,6 +139,14 @@ fn read_payload(payload: &str) -> Result<Map<String, Value>, Failure> {
         .mend("Send where it lies instead of what it is."));
     }
     serde_json::from_str(&text).map_err(|error| refuse(error.into()))
+}
+
+/// A pipe or a device in its place would be waited for without end.
+fn open_regular(file: &str) -> io::Result<File> {
+    match std::fs::metadata(file)?.is_file() {
+        true => File::open(file),
+        false => Err(io::Error::other("it is no regular file")),
+    }
 }
 
 /// All of it, or one byte more than a message may have.

@@ -21,11 +21,11 @@ pub const FOLDER: &str = "actors";
 /// The most files that are read: each is a mailbox and a supervised actor.
 const MOST: usize = 256;
 
-/// The most messages that a program is given at once: each is a process.
+/// The most messages that are in hand at once: each may be a process.
 const MOST_AT_ONCE: u32 = 64;
 
-/// The keys that say how a command is run.
-const OF_A_COMMAND: [&str; 2] = ["timeout", "wip"];
+/// The key that says how a command is run.
+const OF_A_COMMAND: &str = "timeout";
 
 /// One declared actor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct ActorFile {
     pub command: Option<Vec<String>>,
     /// How long the program may run.
     pub timeout: Span,
-    /// How many messages it is given at once.
+    /// How many messages are in hand at once, whoever takes them.
     pub wip: u32,
     /// Failures after which a message goes to quarantine.
     pub max_attempts: u32,
@@ -152,9 +152,7 @@ fn parse(file: PathBuf, name: MailboxName, text: &str, actors: &Actors) -> Resul
     let entries = reader.finish()?;
     if command.is_none() {
         for entry in entries {
-            if let (true, Source::File { file, line }) =
-                (OF_A_COMMAND.contains(&entry.key.as_str()), entry.source)
-            {
+            if let (OF_A_COMMAND, Source::File { file, line }) = (entry.key.as_str(), entry.source) {
                 return Err(ConfigError::Value {
                     file,
                     line,
@@ -290,6 +288,11 @@ mod tests {
             no_toml.starts_with("/home/actors/notes.toml:2: not TOML: "),
             "{no_toml}"
         );
+    }
+
+    #[test]
+    fn without_a_command_several_may_be_taken_at_once_too() {
+        assert_eq!(parsed("consumes = [\"a\"]\nwip = 3").unwrap().wip, 3);
     }
 
     #[test]

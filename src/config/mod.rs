@@ -336,7 +336,23 @@ mod tests {
             ),
             (
                 "[pr_state]\nlimit = -1",
-                "config.toml:2: `pr_state.limit`: -1 is not between 0 and 4294967295",
+                "config.toml:2: `pr_state.limit`: -1 is not between 1 and 200",
+            ),
+            (
+                "[actors]\nmax_attempts = 99999999999999999999",
+                "config.toml:2: not TOML: integer number overflowed",
+            ),
+            (
+                "[actors]\nmax_attempts = 5000000000",
+                "config.toml:2: `actors.max_attempts`: 5000000000 is not between 1 and 1000",
+            ),
+            (
+                "[actors]\nshutdown_grace = \"40000d\"",
+                "config.toml:2: `actors.shutdown_grace`: 40000d is not between 0s and 1h",
+            ),
+            (
+                "[pr_state]\nevery = \"0s\"",
+                "config.toml:2: `pr_state.every`: 0s is not between 1s and 3650d",
             ),
             (
                 "[pr_state]\nevery = 10",

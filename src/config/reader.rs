@@ -123,17 +123,15 @@ impl<'t> Reader<'t> {
         default: T,
         bounds: RangeInclusive<T>,
     ) -> Result<T, ConfigError> {
-        let span = section.span_of(key);
-        let value = self.value(section, key, default)?;
-        if bounds.contains(&value) {
-            return Ok(value);
-        }
-        Err(ConfigError::Value {
-            file: self.file.to_owned(),
-            line: line_of(self.text, span.unwrap_or_default()),
-            key: section.join(key),
-            reason: format!("{value} is not between {} and {}", bounds.start(), bounds.end()),
-        })
+        let outside = |value: &dyn std::fmt::Display| {
+            format!("{value} is not between {} and {}", bounds.start(), bounds.end())
+        };
+        let read = |value: &DeValue<'_>| match T::read(value) {
+            Ok(value) if !bounds.contains(&value) => Err(Refusal::Value(outside(&value))),
+            Err(Refusal::Beyond(value)) => Err(Refusal::Value(outside(&value))),
+            read => read,
+        };
+        Ok(self.read(section, key, Some(&default), read)?.unwrap_or(default))
     }
 
     /// Reads a key that may be absent, with what to show where it is.
@@ -142,6 +140,16 @@ impl<'t> Reader<'t> {
         section: &mut Section<'t>,
         key: &'static str,
         absent: Option<&T>,
+    ) -> Result<Option<T>, ConfigError> {
+        self.read(section, key, absent, T::read)
+    }
+
+    fn read<T: Value>(
+        &mut self,
+        section: &mut Section<'t>,
+        key: &'static str,
+        absent: Option<&T>,
+        read: impl Fn(&DeValue<'_>) -> Result<T, Refusal>,
     ) -> Result<Option<T>, ConfigError> {
         let path = section.join(key);
         self.known.push(path.clone());
@@ -154,7 +162,7 @@ impl<'t> Reader<'t> {
             return Ok(None);
         };
         let line = line_of(self.text, span);
-        let read = T::read(&value).map_err(|refusal| match refusal {
+        let read = read(&value).map_err(|refusal| match refusal {
             Refusal::Type => ConfigError::Type {
                 file: self.file.to_owned(),
                 line,
@@ -167,6 +175,12 @@ impl<'t> Reader<'t> {
                 line,
                 key: path.clone(),
                 reason,
+            },
+            Refusal::Beyond(value) => ConfigError::Value {
+                file: self.file.to_owned(),
+                line,
+                key: path.clone(),
+                reason: format!("{value} is out of all bounds"),
             },
         })?;
         self.entries.push(Entry {
@@ -303,11 +317,6 @@ impl<'t> Reader<'t> {
 impl<'t> Section<'t> {
     fn join(&self, key: &str) -> String {
         join(&self.path, key)
-    }
-
-    fn span_of(&self, key: &str) -> Option<Range<usize>> {
-        let (_, value) = self.table.as_ref()?.get_key_value(key)?;
-        Some(value.span())
     }
 
     fn take(&mut self, key: &'static str) -> Option<(Range<usize>, DeValue<'t>)> {

@@ -1,12 +1,15 @@
 //! What a value of the configuration can be, how it is read and how it is shown.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 use pulls::{Login, RepoName};
+use serde::Serialize;
 use serde_json::json;
 use toml::de::DeValue;
 
-use crate::duration::Span;
+use crate::duration::{Span, SpanError};
 
 /// Why a value was refused.
 #[derive(Debug, PartialEq, Eq)]
@@ -15,6 +18,8 @@ pub enum Refusal {
     Type,
     /// It is of the right type and makes no sense.
     Value(String),
+    /// It is of the right type and more than this program counts, or less; as it is written.
+    Beyond(String),
 }
 
 /// A type that a key can have.
@@ -70,7 +75,7 @@ impl Value for u32 {
     fn read(value: &DeValue<'_>) -> Result<Self, Refusal> {
         match value {
             DeValue::Integer(number) => u32::from_str_radix(number.as_str(), number.radix())
-                .map_err(|_| Refusal::Value(format!("{} is not between 0 and {}", number, u32::MAX))),
+                .map_err(|_| Refusal::Beyond(number.to_string())),
             _ => Err(Refusal::Type),
         }
     }
@@ -84,9 +89,10 @@ impl Value for Span {
     const WANTED: &'static str = "a span of time in quotes, like \"10m\"";
 
     fn read(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        text(value)?
-            .parse()
-            .map_err(|error: crate::duration::SpanError| Refusal::Value(error.to_string()))
+        text(value)?.parse().map_err(|error| match error {
+            SpanError::TooLong(text) => Refusal::Beyond(text),
+            SpanError::Malformed(_) => Refusal::Value(error.to_string()),
+        })
     }
 
     fn show(&self) -> serde_json::Value {
@@ -94,39 +100,30 @@ impl Value for Span {
     }
 }
 
-impl Value for RepoName {
+/// What is written in quotes and read from what stands between them.
+trait Quoted: FromStr<Err: fmt::Display> + Serialize {
+    const WANTED: &'static str;
+}
+
+impl Quoted for RepoName {
     const WANTED: &'static str = "a repository in quotes, like \"owner/name\"";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        text(value)?
-            .parse()
-            .map_err(|error: pulls::ids::NameError| Refusal::Value(error.to_string()))
-    }
-
-    fn show(&self) -> serde_json::Value {
-        json!(self.as_str())
-    }
 }
 
-impl Value for Login {
+impl Quoted for Login {
     const WANTED: &'static str = "an account name in quotes";
+}
+
+impl Quoted for String {
+    const WANTED: &'static str = "a string";
+}
+
+impl<T: Quoted> Value for T {
+    const WANTED: &'static str = T::WANTED;
 
     fn read(value: &DeValue<'_>) -> Result<Self, Refusal> {
         text(value)?
             .parse()
-            .map_err(|error: pulls::ids::NameError| Refusal::Value(error.to_string()))
-    }
-
-    fn show(&self) -> serde_json::Value {
-        json!(self.as_str())
-    }
-}
-
-impl Value for String {
-    const WANTED: &'static str = "a string";
-
-    fn read(value: &DeValue<'_>) -> Result<Self, Refusal> {
-        text(value).map(str::to_owned)
+            .map_err(|error: T::Err| Refusal::Value(error.to_string()))
     }
 
     fn show(&self) -> serde_json::Value {

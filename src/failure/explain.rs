@@ -28,6 +28,9 @@ impl From<ConfigError> for Failure {
     }
 }
 
+/// Another process holds the home. One line says so, with its number and what to do.
+const IN_USE: &str = "the home is in use; wait for the other process, or end it";
+
 /// What to do about an actor's file.
 fn of_actor_file(error: &ActorFileError) -> String {
     match error {
@@ -132,8 +135,7 @@ impl From<ReadError> for Failure {
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
         let (exit, mend) = match &error {
-            // One line, which says who holds it: that is all that there is to know.
-            OpenError::Held { .. } => return Self::new(Exit::Held, "the home is in use").because(error),
+            OpenError::Held { .. } => return Self::new(Exit::Held, IN_USE).because(error),
             OpenError::Unwritable { .. } => (
                 Exit::Other,
                 "Make it writable for you, make room on its disk, or name another home with --home.",
@@ -183,8 +185,9 @@ impl From<MailboxError> for Failure {
                 "What was acknowledged before is safe. The log of the process that holds the home says more.".to_owned()
             }
             MailboxError::Gone { .. } => {
-                return Self::of(Exit::Held, error)
-                    .mend("Run it again: it asks the process that holds the home by then, or needs none.");
+                return Self::of(Exit::Held, error).mend(
+                    "If that process is stopped, it goes on with `kill -CONT` and its number; if it has ended, run this again.",
+                );
             }
             MailboxError::OwnersOnly => "Stop `sweep run`, and run it again.".to_owned(),
             MailboxError::TooMany | MailboxError::TooLarge { .. } => {
@@ -199,17 +202,21 @@ impl From<MailboxError> for Failure {
 impl From<ControlError> for Failure {
     fn from(error: ControlError) -> Self {
         let mend = match &error {
-            // One line, which says who holds it: that is all that there is to know.
             ControlError::Absent { .. } | ControlError::InUse { .. } => {
-                return Self::new(Exit::Held, "the home is in use").because(error);
+                return Self::new(Exit::Held, IN_USE).because(error);
             }
-            ControlError::Silent { .. } => "See what that process does; ended, it leaves the home to others.",
+            ControlError::Silent { pid: Some(pid) } => {
+                format!("Stopped, it goes on with `kill -CONT {pid}`; ended, it leaves the home to others.")
+            }
+            ControlError::Silent { pid: None } => {
+                "See what that process does; ended, it leaves the home to others.".to_owned()
+            }
             ControlError::Version { .. } => {
-                "Use the version of sweep that it was started with, or stop it and start this one."
+                "Use the version of sweep that it was started with, or stop it and start this one.".to_owned()
             }
-            ControlError::Failed { .. } => "The log of the process that holds the home says more.",
+            ControlError::Failed { .. } => "The log of the process that holds the home says more.".to_owned(),
             ControlError::Io { .. } => {
-                "Make the home and its control.sock yours, or name another home with --home."
+                "Make the home and its control.sock yours, or name another home with --home.".to_owned()
             }
         };
         let exit = match &error {
@@ -223,7 +230,7 @@ impl From<ControlError> for Failure {
 impl From<Refused> for Failure {
     fn from(error: Refused) -> Self {
         let mend = match &error {
-            Refused::NoSuchActor { .. } | Refused::Undeclared { .. } => {
+            Refused::NoSuchActor { .. } | Refused::Undeclared { .. } | Refused::ConsumesNothing { .. } => {
                 "`sweep actors` lists every actor with what it consumes."
             }
             Refused::Payload { .. } => "Give what the intent needs with --repo, --pr and --payload.",

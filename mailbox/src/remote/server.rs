@@ -8,9 +8,10 @@ use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::timeout;
 
 use super::wire::{self, Answer, Ask, Asked, Fault, Taken, Told};
-use super::{ConnectionError, IN_FLIGHT, LEASES, PART};
+use super::{BEAT, ConnectionError, IN_FLIGHT, LEASES, PART};
 use crate::command::{Command, Lessee};
 use crate::envelope::{Ack, Envelope, Filter, PAGE};
 use crate::event::StampedEvent;
@@ -68,7 +69,8 @@ pub async fn serve(
     };
     let notify = async {
         loop {
-            let names = changes.changed().await;
+            // Nothing changed is something said.
+            let names = timeout(BEAT, changes.changed()).await.unwrap_or_default();
             if let Ok(line) = wire::line(&Told::Changed(names)) {
                 // Without a receiver the connection is over, and this with it.
                 let _ = notices.send(line).await;

@@ -21,7 +21,7 @@ use super::address::Address;
 use super::{ControlError, HELLO, HELLO_WITHIN, Holder, PROTOCOL, Question, SOCKET, failed, line};
 use crate::Running;
 use crate::actor::chain;
-use crate::host::Surveyor;
+use crate::survey::Surveyor;
 
 /// Connections at once; whoever comes then waits to be let in. Each may hold a few pages of messages.
 const CONNECTIONS: usize = 64;

@@ -131,7 +131,7 @@ async fn an_actor_that_is_pulled_is_elsewhere_and_its_messages_wait() {
     assert_eq!(keys(&overview), ["unread/desk"]);
     assert_eq!(
         overview.attention[0].mend,
-        "start desk, or take its messages out one by one"
+        "start desk, or take its messages one by one with `sweep next desk`"
     );
     // Its policy is its own: the first failure was its last.
     let lessee = mailbox::Lessee::Pull { for_: SECOND };
@@ -175,7 +175,56 @@ async fn a_pulled_message_does_not_keep_a_host_from_being_quiet() {
         .await
         .unwrap();
     running.until_quiet().await.unwrap();
-    assert_eq!(bench.status("script").await.unread, 1);
-    drop(pulled);
+    // It counts as in hand, so nothing else is taken meanwhile.
+    assert_eq!(bench.status("script").await.unread, 2);
+    bench
+        .mailboxes
+        .ack(pulled.lease, mailbox::Done::new("by hand"))
+        .await
+        .unwrap();
+    bench
+        .until(&running, |o| o.actor("script").unwrap().unread == 0)
+        .await;
+    running.drain(SECOND).await;
+}
+
+/// Contract, section 3, rule 4: one at a time unless an actor declares more, for those who pull too.
+#[tokio::test]
+async fn of_those_who_pull_at_once_as_many_get_a_message_as_the_actor_declares() {
+    let bench = Bench::new();
+    let running = bench
+        .host()
+        .external(ChildSpec::default(), External::pulled(name("desk"), ["work"]))
+        .external(
+            ChildSpec::default().wip(2),
+            External::pulled(name("counter"), ["work"]),
+        )
+        .registry(|registry| registry.external(name("elsewhere"), ["work"]).map(drop))
+        .start()
+        .await
+        .unwrap();
+    for (actor, most) in [("desk", 1), ("counter", 2), ("elsewhere", 1)] {
+        for n in 0..3 {
+            bench.tell(actor, &format!("{actor} {n}"), Deed::Succeed).await;
+        }
+        let of = name(actor);
+        let lessee = mailbox::Lessee::Pull { for_: 60 * SECOND };
+        let all = tokio::join!(
+            bench.mailboxes.try_lease(&of, lessee),
+            bench.mailboxes.try_lease(&of, lessee),
+            bench.mailboxes.try_lease(&of, lessee),
+        );
+        let all = [all.0, all.1, all.2].map(Result::unwrap);
+        assert_eq!(all.iter().flatten().count(), most, "{actor}");
+        // An ack makes room.
+        let first = all.into_iter().flatten().next().unwrap();
+        bench
+            .mailboxes
+            .ack(first.lease, mailbox::Done::new("done"))
+            .await
+            .unwrap();
+        assert!(bench.mailboxes.try_lease(&of, lessee).await.unwrap().is_some());
+        assert!(bench.mailboxes.try_lease(&of, lessee).await.unwrap().is_none());
+    }
     running.drain(SECOND).await;
 }

@@ -6,6 +6,7 @@ mod drain;
 mod external;
 mod field;
 mod routing;
+mod store;
 mod supervision;
 mod support;
 mod takts;

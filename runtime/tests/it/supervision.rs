@@ -365,10 +365,54 @@ async fn a_start_that_fails_is_tried_again_and_then_the_actor_is_down() {
         0,
         "no message pays for that"
     );
+    // After its cool-off it is tried once, and is down again at once.
     bench.clock.advance(600 * SECOND);
+    bench.until_noted("start worker", 7).await;
+    bench.until(&running, down).await;
+    bench.clock.advance(599 * SECOND);
+    bench.until(&running, down).await;
+    assert_eq!(bench.script.count("start worker"), 7);
+    bench.clock.advance(SECOND);
     bench
-        .moving_until(&running, SECOND, |o| o.actor("worker").unwrap().unread == 0)
+        .until(&running, |o| o.actor("worker").unwrap().unread == 0)
         .await;
+    assert_eq!(bench.script.count("start worker"), 8);
+    running.drain(SECOND).await;
+}
+
+/// An actor that fails again at once after its cool-off costs one more message an attempt, and not six.
+#[tokio::test]
+async fn an_actor_that_fails_at_once_after_its_cool_off_is_down_again_at_once() {
+    let bench = Bench::new();
+    let rests = Policy {
+        backoff_base: 300_000 * SECOND,
+        backoff_cap: 300_000 * SECOND,
+        ..Policy::default()
+    };
+    let running = bench
+        .host()
+        .child(endless().policy(rests), Worker::build(&bench.script))
+        .start()
+        .await
+        .unwrap();
+    for n in 0..20 {
+        bench.tell("worker", &format!("bad {n}"), Deed::Panic).await;
+    }
+    let down = |o: &runtime::Overview| state(o, "worker") == "down";
+    bench
+        .moving_until(&running, Duration::from_millis(10), down)
+        .await;
+    let tried = || {
+        let log = bench.script.log();
+        log.into_iter()
+            .filter(|line| line.starts_with("worker bad"))
+            .count()
+    };
+    assert_eq!(tried(), 6);
+    for more in 1..4 {
+        bench.clock.advance(600 * SECOND);
+        bench.until(&running, |o| down(o) && tried() == 6 + more).await;
+    }
     running.drain(SECOND).await;
 }
 

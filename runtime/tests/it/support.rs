@@ -1,6 +1,7 @@
 //! An actor that does what its messages say, and waiting for what it comes to.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Once};
 use std::time::{Duration, Instant};
@@ -305,14 +306,18 @@ pub fn name(text: &str) -> MailboxName {
 
 impl Bench {
     pub fn over(store: Over) -> Self {
+        Self::on(|clock, home| match store {
+            Over::Memory => Mailboxes::open_memory(clock),
+            Over::Sled => Mailboxes::open_sled(&home.join("mailbox"), clock).unwrap(),
+        })
+    }
+
+    /// Over mailboxes that are opened with this clock, in this home.
+    pub fn on(open: impl FnOnce(Arc<dyn Clock>, &Path) -> Mailboxes) -> Self {
         quiet_panics();
         let home = tempfile::tempdir().unwrap();
         let clock = Arc::new(ManualClock::at(Moment::from_millis(1_800_000_000_000)));
-        let ticking = Arc::clone(&clock) as Arc<dyn Clock>;
-        let mailboxes = match store {
-            Over::Memory => Mailboxes::open_memory(ticking),
-            Over::Sled => Mailboxes::open_sled(&home.path().join("mailbox"), ticking).unwrap(),
-        };
+        let mailboxes = open(Arc::clone(&clock) as Arc<dyn Clock>, home.path());
         Self {
             home,
             clock,
