@@ -1,18 +1,22 @@
-//! Keeps the JSONL mirror and takes in what other programs wrote there (contract, section 1).
+//! Keeps the JSONL mirror and takes in what other programs wrote there (contract, section 1). Only the process that
+//! holds the mailboxes does so: whoever asks it over the control socket leaves the files alone.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{SecondsFormat, Utc};
-use mailbox::mirror::{AckLine, Intake, Mirror, MirrorError, Place};
-use mailbox::{AckedBy, Done, MailboxError, MailboxName, Mailboxes, Message, Refusal};
+use mailbox::mirror::{AckLine, Found, Intake, Mirror, MirrorError, Place, Rules};
+use mailbox::{AckedBy, Clock, Done, Draft, MailboxError, MailboxName, Mailboxes, Refusal};
 use runtime::{Effects as _, HomePath, KeyedLine, Real, Registry};
 use tokio::sync::oneshot;
 
+use crate::failure::with_causes;
+
 /// The folder of the mirror within the home.
-const MIRROR: &str = "inbox";
+pub const MIRROR: &str = "inbox";
 
 /// The log of the lines that were skipped, within the home.
 const REPORTED: &str = "mirror-errors.log";
@@ -21,7 +25,10 @@ const REPORTED: &str = "mirror-errors.log";
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// How many times in a row what others wrote is taken in before something else gets its turn.
-const ROUNDS: usize = 8;
+const ROUNDS: usize = 64;
+
+/// How many messages are taken in with one sync of the mailbox.
+const GROUP: usize = 256;
 
 /// The mirror, and where to put what is found in it.
 #[derive(Debug)]
@@ -30,6 +37,10 @@ pub struct Mirroring {
     mailboxes: Mailboxes,
     registry: Arc<Registry>,
     home: Real,
+    /// What was found and is not taken in yet.
+    found: VecDeque<Intake>,
+    /// What stood in the way in the last round, which was said.
+    said: Option<String>,
 }
 
 /// A mirror that is kept by a task of its own.
@@ -40,34 +51,54 @@ pub struct Kept {
 }
 
 impl Mirroring {
-    /// Opens the mirror of a home, brings it up to the mailboxes and takes in what others wrote meanwhile.
-    pub async fn open(
+    /// The mirror of a home. The first [`sync`](Mirroring::sync) brings it up to the mailboxes and takes in what
+    /// others wrote meanwhile.
+    pub fn new(
         home: &Path,
         mailboxes: Mailboxes,
         registry: Arc<Registry>,
-    ) -> Result<Self, MirrorError> {
-        let (mirror, intake) = Mirror::open(&home.join(MIRROR), mailboxes.clone()).await?;
-        let mut mirroring = Self {
-            mirror,
+        clock: Arc<dyn Clock>,
+        rules: Rules,
+    ) -> Self {
+        Self {
+            mirror: Mirror::new(&home.join(MIRROR), mailboxes.clone(), clock, rules),
             mailboxes,
             registry,
             home: Real::on(home),
-        };
-        mirroring.take_in(intake).await?;
-        mirroring.sync().await?;
-        Ok(mirroring)
+            found: VecDeque::new(),
+            said: None,
+        }
     }
 
-    /// Writes what is new in the mailboxes, and takes in what is new in the files.
-    pub async fn sync(&mut self) -> Result<(), MirrorError> {
-        for _ in 0..ROUNDS {
-            let intake = self.mirror.sync().await?;
-            if intake.is_empty() {
-                break;
-            }
-            self.take_in(intake).await?;
+    /// Writes what is new in the mailboxes, and takes in what is new in the files. What stands in the way is said
+    /// once, and once more when it is another thing: the mailbox is the authority, a mirror that cannot be kept stops
+    /// nobody, and the next time goes on where this one stopped.
+    pub async fn sync(&mut self) {
+        let behind = match self.rounds().await {
+            Ok(behind) => behind,
+            Err(error) => vec![error],
+        };
+        let behind: Vec<String> = behind.iter().map(said).collect();
+        let behind = (!behind.is_empty()).then(|| behind.join("; "));
+        if let Some(behind) = &behind
+            && self.said.as_ref() != Some(behind)
+        {
+            tracing::warn!("the mirror is behind: {behind}");
         }
-        Ok(())
+        self.said = behind;
+    }
+
+    async fn rounds(&mut self) -> Result<Vec<MirrorError>, MirrorError> {
+        for _ in 0..ROUNDS {
+            self.take_in().await?;
+            let synced = self.mirror.sync().await?;
+            self.found.extend(synced.intake);
+            if self.found.is_empty() {
+                return Ok(synced.behind);
+            }
+        }
+        self.take_in().await?;
+        Ok(Vec::new())
     }
 
     /// Does so from now on, whenever a mailbox changed and every now and then.
@@ -81,30 +112,64 @@ impl Mirroring {
                     _ = changes.changed() => {}
                     () = tokio::time::sleep(LOOK_EVERY) => {}
                 }
-                // The next round goes on where this one stopped, and the mailbox is the authority.
-                if let Err(error) = self.sync().await {
-                    tracing::warn!("the mirror is behind: {error}");
-                }
+                self.sync().await;
             }
         });
         Kept { stop, task }
     }
 
-    async fn take_in(&self, intake: Vec<Intake>) -> Result<(), MailboxError> {
-        for line in intake {
-            match line {
-                Intake::Message { mailbox, message, at } => self.take_message(&mailbox, message, &at).await?,
-                Intake::Ack { ack, at } => self.take_ack(ack, &at).await?,
-                Intake::Malformed { at, fault } => self.report(&at, &fault).await,
+    /// Brings both up to each other once more, and keeps how far that went.
+    pub async fn close(mut self) {
+        self.sync().await;
+        // What is not taken in is found again from where the mirror was last kept.
+        if self.found.is_empty()
+            && let Err(error) = self.mirror.close().await
+        {
+            tracing::warn!("how far the mirror is was not kept: {}", said(&error));
+        }
+    }
+
+    /// Takes in what was found, in its order. What fails stays to be taken in.
+    async fn take_in(&mut self) -> Result<(), MailboxError> {
+        while let Some(next) = self.found.front() {
+            match next {
+                Intake::Message { .. } => self.take_messages().await?,
+                Intake::Ack { ack, at, found } => {
+                    self.take_ack(ack, at, *found).await?;
+                    self.found.pop_front();
+                }
+                Intake::Malformed { at, fault } => {
+                    self.report(at, fault).await;
+                    self.found.pop_front();
+                }
             }
         }
         Ok(())
     }
 
-    /// Reports a line that was skipped, once: what the log of such lines holds was said before, by this
-    /// process or an earlier one.
+    /// Takes in the messages that come next.
+    async fn take_messages(&mut self) -> Result<(), MailboxError> {
+        let (mut drafts, mut looked_at) = (Vec::<Draft>::new(), 0);
+        for line in self.found.iter().take(GROUP) {
+            let Intake::Message { mailbox, message, at } = line else {
+                break;
+            };
+            match self.registry.accept(mailbox, message.clone()) {
+                Ok(draft) => drafts.push(draft),
+                Err(refused) => self.report(at, &with_causes(String::new(), Some(&refused))).await,
+            }
+            looked_at += 1;
+        }
+        if !drafts.is_empty() {
+            self.mailboxes.append(drafts).await?;
+        }
+        self.found.drain(..looked_at);
+        Ok(())
+    }
+
+    /// Reports a line that was skipped, once in the life of the home: what the log of such lines holds was said before.
     async fn report(&self, at: &Place, why: &(dyn fmt::Display + Sync)) {
-        let said = pulls::escape::line(&format!("{at}: skipped, {why}"));
+        let said = pulls::escape::line(&format!("{at}: skipped, {why} [{:08x}]", at.text));
         let ts = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
         let line = KeyedLine {
             line: format!("{ts} {said}"),
@@ -122,35 +187,20 @@ impl Mirroring {
         tracing::warn!("{said}");
     }
 
-    async fn take_message(&self, to: &MailboxName, message: Message, at: &Place) -> Result<(), MailboxError> {
-        match self.registry.accept(to, message) {
-            Ok(draft) => self.mailboxes.append(vec![draft]).await.map(drop),
-            Err(refused) => {
-                self.report(at, &chain(&refused)).await;
-                Ok(())
-            }
-        }
-    }
-
-    async fn take_ack(&self, ack: AckLine, at: &Place) -> Result<(), MailboxError> {
-        let AckLine {
-            from,
-            msg_id,
-            outcome,
-            ..
-        } = ack;
-        let Ok(of) = from.parse::<MailboxName>() else {
-            self.report(at, &format!("{from:?} is the name of no actor"))
+    async fn take_ack(&self, ack: &AckLine, at: &Place, found: Found) -> Result<(), MailboxError> {
+        let Ok(of) = ack.from.parse::<MailboxName>() else {
+            self.report(at, &format!("{:?} is the name of no actor", ack.from))
                 .await;
             return Ok(());
         };
-        let by = AckedBy::Line { from: from.into() };
-        match self
-            .mailboxes
-            .ack_by_id(&of, &msg_id, None, by, Done::new(outcome))
-            .await
-        {
+        let by = AckedBy::Line {
+            from: ack.from.as_str().into(),
+        };
+        let done = Done::new(&ack.outcome);
+        match self.mailboxes.ack_by_id(&of, &ack.msg_id, None, by, done).await {
             Ok(_) | Err(MailboxError::Refused(Refusal::AlreadyAcked { .. })) => Ok(()),
+            // It may have been of a message that is long forgotten.
+            Err(MailboxError::Refused(Refusal::NoSuchMessage { .. })) if found == Found::Reread => Ok(()),
             Err(MailboxError::Refused(refused)) => {
                 self.report(at, &refused).await;
                 Ok(())
@@ -170,9 +220,6 @@ impl Kept {
     }
 }
 
-fn chain(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(source) => format!("{error}: {source}"),
-        None => error.to_string(),
-    }
+fn said(error: &MirrorError) -> String {
+    with_causes(String::new(), Some(error))
 }

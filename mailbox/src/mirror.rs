@@ -1,35 +1,46 @@
 //! The mailboxes as JSONL files, both ways (contract, section 1, "JSONL mirror").
 //!
-//! The mailbox is the authority. Its files are written after it, and what is missing from them when
-//! the program starts is appended then, each id once. A well-formed line that another program
-//! appends is handed out as an [`Intake`], for the owner to put into the mailbox.
+//! The mailbox is the authority. Its files are written after it, each record once. A well-formed line
+//! that another program appends is handed out as an [`Intake`], for the owner to put into the mailbox.
+//!
+//! How far both went is kept in the folder of the mirror, so that a start reads what is new and nothing
+//! else. Where that does not fit what is there, because a file or the mailbox was replaced, cut short or
+//! brought back from a backup, everything is read: the mailbox knows ids that it had before.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::envelope::{Ack, Filter, PAGE};
+use crate::clock::{Clock, Moment};
+use crate::envelope::Ack;
 use crate::event::AckedBy;
 use crate::mailboxes::{MailboxError, Mailboxes};
 use crate::message::Message;
-use crate::names::{Digest, MailboxName, MsgId, Seq};
+use crate::names::MailboxName;
+use crate::policy::Policy;
+use crate::rotation::Rotation;
 
-mod file;
+mod account;
 mod folder;
 mod lines;
+mod piece;
 mod rebuild;
+mod rounds;
+mod series;
+mod stored;
 
-use file::{Appended, End};
+use account::Account;
 use folder::Folder;
-use lines::Cut;
 pub use lines::{AckLine, LineFault};
 pub use rebuild::{Rebuilt, rebuild};
+use series::{Positions, Series};
+use stored::{Reached, Stored};
 
 /// The file of acknowledgements. No mailbox has this name.
 const ACKS: &str = "_acks.jsonl";
-/// Bytes appended with one write at most, beyond one line.
-const BATCH: usize = 256 * 1024;
 
 /// Why the mirror could not be kept.
 #[derive(Debug, thiserror::Error)]
@@ -63,12 +74,23 @@ pub struct Place {
     pub file: PathBuf,
     /// The line, from 1.
     pub line: u64,
+    /// A checksum of its text: another line may come to stand at this place when the file is rotated or replaced.
+    pub text: u32,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)
     }
+}
+
+/// How a line was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// After what was read before, or while somebody looked: it was never seen.
+    New,
+    /// In a file that was read from its beginning: it may have been seen long ago.
+    Reread,
 }
 
 /// What another program wrote.
@@ -89,8 +111,10 @@ pub enum Intake {
         ack: AckLine,
         /// Where.
         at: Place,
+        /// How. One that was reread may be of a message that the mailbox has long forgotten.
+        found: Found,
     },
-    /// A line that is neither. It is reported here once and skipped.
+    /// A line that is neither, to be reported and skipped.
     Malformed {
         /// Where.
         at: Place,
@@ -99,289 +123,118 @@ pub enum Intake {
     },
 }
 
-/// The mirror of all mailboxes in one folder. It does small blocking file work inside its async
-/// functions; keep it on a task of its own.
-#[derive(Debug)]
+/// What one round of the mirror came to.
+#[derive(Debug, Default)]
+pub struct Synced {
+    /// What others wrote, to be taken in before the next round. Where there is something, there may be more.
+    pub intake: Vec<Intake>,
+    /// What stood in the way, a file each. The next round tries again.
+    pub behind: Vec<MirrorError>,
+}
+
+/// What a mirror goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// A message that says that it is older than this is history where its file is read from the
+    /// beginning: the mailbox may have had it, handled it and forgotten its id. As long as the mailboxes
+    /// know ids: [`Policy::dedupe_horizon`].
+    pub horizon: Duration,
+    /// When files are cut, and how long the pieces are kept.
+    pub rotation: Rotation,
+}
+
+impl Default for Rules {
+    /// The contract's: 90 days for both.
+    fn default() -> Rules {
+        Rules {
+            horizon: Policy::default().dedupe_horizon,
+            rotation: Rotation::default(),
+        }
+    }
+}
+
+/// The mirror of all mailboxes in one folder. Only who holds the mailboxes keeps one. It does small
+/// blocking file work inside its async functions; keep it on a task of its own.
 pub struct Mirror {
     folder: Folder,
     mailboxes: Mailboxes,
-    files: BTreeMap<MailboxName, MailboxFile>,
-    acks: AcksFile,
+    clock: Arc<dyn Clock>,
+    rules: Rules,
+    files: BTreeMap<MailboxName, Mirrored>,
+    acks: Account,
+    /// Acks that others wrote, of messages that may still be on their way.
+    held: Vec<Intake>,
+    /// What an earlier life of the process knew and nobody asked for yet.
+    remembered: Stored,
+    begun: bool,
+    saved: Stored,
+    saved_at: Moment,
 }
 
+/// One mailbox and its file.
 #[derive(Debug)]
-struct MailboxFile {
-    file: Appended,
-    /// The last message that is in the file.
-    through: Seq,
-    /// How many of the mailbox's acks are in the acks file.
-    acked: u64,
-    /// Ids that we wrote and did not read back yet: such a line is ours.
-    ours: HashSet<MsgId>,
-    /// Ids that others wrote: when the message comes out of the mailbox it is in the file already.
-    theirs: HashSet<MsgId>,
-    /// Whether a line of somebody else was seen unfinished; the next time it gets a line break.
-    patience_spent: bool,
-}
-
-#[derive(Debug)]
-struct AcksFile {
-    file: Appended,
-    ours: HashSet<(String, MsgId)>,
-    theirs: HashSet<(String, MsgId)>,
-    patience_spent: bool,
+struct Mirrored {
+    account: Account,
+    reached: Reached,
 }
 
 impl Mirror {
-    /// Opens the mirror in `dir`, which is made if it is not there, and brings its files up to the
-    /// mailboxes: declare those before. What others wrote meanwhile is returned.
-    ///
-    /// # Errors
-    /// When a file or the mailboxes cannot be read or written.
-    pub async fn open(dir: &Path, mailboxes: Mailboxes) -> Result<(Mirror, Vec<Intake>), MirrorError> {
-        let folder = Folder::make(dir)?;
-        let acks = AcksFile {
-            file: Appended::new(folder.file(ACKS)),
-            ours: HashSet::new(),
-            theirs: HashSet::new(),
-            // At the start nobody is waited for.
-            patience_spent: true,
-        };
-        let mut mirror = Mirror {
+    /// The mirror in the folder `dir`. Nothing is read or written before the first [`sync`](Mirror::sync).
+    pub fn new(dir: &Path, mailboxes: Mailboxes, clock: Arc<dyn Clock>, rules: Rules) -> Mirror {
+        let folder = Folder::at(dir);
+        Mirror {
+            acks: Account::of(Series::new(folder.file(ACKS), Positions::new())),
             folder,
             mailboxes,
+            saved_at: clock.now(),
+            clock,
+            rules,
             files: BTreeMap::new(),
-            acks,
-        };
-        let mut intake = Vec::new();
-        let turn = mirror.folder.turn().await?;
-        mirror.catch_up(&mut intake).await?;
-        mirror.sync_into(&mut intake).await?;
-        drop(turn);
-        Ok((mirror, intake))
+            held: Vec::new(),
+            remembered: Stored::default(),
+            begun: false,
+            saved: Stored::default(),
+        }
     }
 
-    /// Appends to the files what is new in the mailboxes, and returns what others wrote. Call it when
-    /// a mailbox changed, and every now and then for the files.
+    /// One round: appends to the files what is new in the mailboxes, and returns what others wrote. To
+    /// call it says that everything that it returned before is taken in, or refused for good. Call it
+    /// when a mailbox changed, and every now and then for the files; declare the mailboxes before the
+    /// first time.
     ///
     /// # Errors
-    /// When a file or the mailboxes cannot be read or written. Calling it again goes on where it
-    /// stopped.
-    pub async fn sync(&mut self) -> Result<Vec<Intake>, MirrorError> {
-        let mut intake = Vec::new();
-        // Where the files are being built anew, the next time finds the new ones.
-        if let Some(_turn) = self.folder.try_turn()? {
-            self.sync_into(&mut intake).await?;
-        }
-        Ok(intake)
+    /// When the mailboxes fail, or the folder cannot be made or read. Calling it again goes on where it
+    /// stopped. What stands in the way of one file is no error of the round: [`Synced::behind`].
+    pub async fn sync(&mut self) -> Result<Synced, MirrorError> {
+        self.folder.make()?;
+        // Where the files are being built anew, the next round finds the new ones.
+        let Some(_turn) = self.folder.try_turn()? else {
+            return Ok(Synced::default());
+        };
+        self.round().await
     }
 
-    /// Learns which ids and acks the mailboxes have, so that the first reading of the files can tell
-    /// what is known from what is new.
-    async fn catch_up(&mut self, intake: &mut Vec<Intake>) -> Result<(), MirrorError> {
-        for status in self.mailboxes.status().await? {
-            let name = status.name;
-            let mut known = HashSet::new();
-            let mut after = Seq(0);
-            loop {
-                let page = self
-                    .mailboxes
-                    .envelopes(&name, Filter::all().after(after))
-                    .await?;
-                let Some(last) = page.last() else { break };
-                after = last.seq;
-                known.extend(page.into_iter().map(|envelope| envelope.message.msg_id().clone()));
-            }
-            let file = self.watch(&name);
-            // A line that the mailbox knows is taken for one of ours; what we find of them is in the
-            // file, and the rest is missing.
-            file.ours = known;
-            let before = file.ours.clone();
-            file.read(&name, intake)?;
-            let missing = std::mem::take(&mut file.ours);
-            file.theirs
-                .extend(before.into_iter().filter(|id| !missing.contains(id)));
-
-            let mut place = 0;
-            loop {
-                let page = self.mailboxes.acks(&name, place, PAGE).await?;
-                let Some(last) = page.last() else { break };
-                place = last.place;
-                self.acks
-                    .ours
-                    .extend(page.into_iter().map(|ack| (sender(&name, &ack.by), ack.msg_id)));
-            }
+    /// Keeps how far the mirror is, so that the next one goes on from here. What was returned before is
+    /// taken in, or refused for good. A mirror that is dropped instead, or killed, is found a little
+    /// behind, and reads that part again.
+    ///
+    /// # Errors
+    /// When a file cannot be synced or written.
+    pub async fn close(mut self) -> Result<(), MirrorError> {
+        if !self.begun {
+            return Ok(());
         }
-        let before = self.acks.ours.clone();
-        self.acks.read(intake)?;
-        let missing = std::mem::take(&mut self.acks.ours);
-        self.acks
-            .theirs
-            .extend(before.into_iter().filter(|key| !missing.contains(key)));
-        Ok(())
-    }
-
-    fn watch(&mut self, name: &MailboxName) -> &mut MailboxFile {
-        let folder = &self.folder;
-        self.files.entry(name.clone()).or_insert_with(|| MailboxFile {
-            file: Appended::new(folder.file(&format!("{name}.jsonl"))),
-            through: Seq(0),
-            acked: 0,
-            ours: HashSet::new(),
-            theirs: HashSet::new(),
-            patience_spent: true,
-        })
-    }
-
-    async fn sync_into(&mut self, intake: &mut Vec<Intake>) -> Result<(), MirrorError> {
-        let statuses = self.mailboxes.status().await?;
-        let mailboxes = self.mailboxes.clone();
-        for status in &statuses {
-            let file = self.watch(&status.name);
-            file.read(&status.name, intake)?;
-            if status.total > file.through.0 {
-                file.write(&status.name, &mailboxes).await?;
-                // A file that is new is open from here on, so that a rotation loses none of it.
-                file.read(&status.name, intake)?;
-            }
-        }
-        self.acks.read(intake)?;
-        let mut wrote = false;
-        for status in &statuses {
-            let acked = self.watch(&status.name).acked;
-            if status.last_ack > acked {
-                let through = self.acks.write(&status.name, acked, &mailboxes).await?;
-                self.watch(&status.name).acked = through;
-                wrote = true;
-            }
-        }
-        if wrote { self.acks.read(intake) } else { Ok(()) }
+        let _turn = self.folder.turn().await?;
+        self.save()
     }
 }
 
-impl MailboxFile {
-    /// Reads what is new in the file; what is not ours goes to `intake`.
-    fn read(&mut self, name: &MailboxName, intake: &mut Vec<Intake>) -> Result<(), MirrorError> {
-        let MailboxFile {
-            file, ours, theirs, ..
-        } = self;
-        let path = file.path().to_owned();
-        file.read_on(&mut |line, cut| {
-            let at = Place {
-                file: path.clone(),
-                line,
-            };
-            let parsed = match cut {
-                Cut::TooLong => Err(LineFault::TooLong),
-                Cut::Line(bytes) => lines::message(bytes),
-            };
-            match parsed {
-                Err(fault) => intake.push(Intake::Malformed { at, fault }),
-                Ok(message) => {
-                    if !ours.remove(message.msg_id()) && theirs.insert(message.msg_id().clone()) {
-                        intake.push(Intake::Message {
-                            mailbox: name.clone(),
-                            message,
-                            at,
-                        });
-                    }
-                }
-            }
-        })
-    }
-
-    /// Appends the messages that are not in the file.
-    async fn write(&mut self, name: &MailboxName, mailboxes: &Mailboxes) -> Result<(), MirrorError> {
-        loop {
-            let page = mailboxes
-                .envelopes(name, Filter::all().after(self.through))
-                .await?;
-            let Some(last) = page.last().map(|envelope| envelope.seq) else {
-                return Ok(());
-            };
-            let mut fresh = Vec::new();
-            for envelope in &page {
-                if !self.theirs.contains(envelope.message.msg_id()) {
-                    fresh.push(&envelope.message);
-                }
-            }
-            let texts: Vec<&str> = fresh.iter().map(|message| message.line()).collect();
-            if !append(&self.file, &texts, &mut self.patience_spent)? {
-                return Ok(());
-            }
-            self.ours
-                .extend(fresh.into_iter().map(|message| message.msg_id().clone()));
-            for envelope in &page {
-                self.theirs.remove(envelope.message.msg_id());
-            }
-            self.through = last;
-        }
-    }
-}
-
-impl AcksFile {
-    fn read(&mut self, intake: &mut Vec<Intake>) -> Result<(), MirrorError> {
-        let AcksFile {
-            file, ours, theirs, ..
-        } = self;
-        let path = file.path().to_owned();
-        file.read_on(&mut |line, cut| {
-            let at = Place {
-                file: path.clone(),
-                line,
-            };
-            let parsed = match cut {
-                Cut::TooLong => Err(LineFault::TooLong),
-                Cut::Line(bytes) => AckLine::parse(bytes),
-            };
-            match parsed {
-                Err(fault) => intake.push(Intake::Malformed { at, fault }),
-                Ok(ack) => {
-                    let key = (ack.from.clone(), ack.msg_id.clone());
-                    if !ours.remove(&key) && theirs.insert(key) {
-                        intake.push(Intake::Ack { ack, at });
-                    }
-                }
-            }
-        })
-    }
-
-    /// Appends a mailbox's acks that are not in the file, after the first `after` of them; says how
-    /// many are in it now.
-    async fn write(
-        &mut self,
-        name: &MailboxName,
-        after: u64,
-        mailboxes: &Mailboxes,
-    ) -> Result<u64, MirrorError> {
-        let mut through = after;
-        loop {
-            let page = mailboxes.acks(name, through, PAGE).await?;
-            let Some(last) = page.last().map(|ack| ack.place) else {
-                return Ok(through);
-            };
-            let mut fresh = Vec::new();
-            let mut read_before = Vec::new();
-            for ack in page {
-                let key = (sender(name, &ack.by), ack.msg_id.clone());
-                if self.theirs.contains(&key) {
-                    read_before.push(key);
-                    continue;
-                }
-                fresh.push(ack_line(name, ack));
-            }
-            let lines: Vec<String> = fresh.iter().map(AckLine::line).collect();
-            let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
-            if !append(&self.file, &texts, &mut self.patience_spent)? {
-                return Ok(through);
-            }
-            self.ours
-                .extend(fresh.into_iter().map(|ack| (ack.from, ack.msg_id)));
-            for key in read_before {
-                self.theirs.remove(&key);
-            }
-            through = last;
-        }
+impl fmt::Debug for Mirror {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Mirror")
+            .field("folder", &self.folder)
+            .field("rules", &self.rules)
+            .finish_non_exhaustive()
     }
 }
 
@@ -393,71 +246,12 @@ fn sender(name: &MailboxName, by: &AckedBy) -> String {
     }
 }
 
-fn ack_line(name: &MailboxName, ack: Ack) -> AckLine {
+/// The line of an ack.
+fn ack_line(name: &MailboxName, ack: &Ack) -> AckLine {
     AckLine {
         ts: ack.at.into(),
         from: sender(name, &ack.by),
-        msg_id: ack.msg_id,
+        msg_id: ack.msg_id.clone(),
         outcome: ack.outcome.to_string(),
     }
-}
-
-/// What an id is known by where there may be a million of them.
-type IdKey = u128;
-
-fn id_key(id: &MsgId) -> IdKey {
-    key_of(id.as_str())
-}
-
-/// The same of an ack: its sender and its id, which hold no line breaks.
-fn ack_key(from: &str, id: &MsgId) -> IdKey {
-    key_of(&format!("{from}\n{id}"))
-}
-
-fn key_of(text: &str) -> IdKey {
-    let digest = Digest::of(text.as_bytes());
-    let (first, _) = digest.as_bytes().split_at(size_of::<IdKey>());
-    first.iter().fold(0, |key, byte| (key << 8) | IdKey::from(*byte))
-}
-
-/// Appends lines, after mending the end of the file: an unfinished line that is the beginning of one
-/// of ours, torn when the program died, is completed; another one gets a line break, and is then read
-/// as the line that it is. `false` when it is left for the next time, because whoever writes there may
-/// be about to finish.
-fn append(file: &Appended, lines: &[&str], patience_spent: &mut bool) -> Result<bool, MirrorError> {
-    if lines.is_empty() {
-        return Ok(true);
-    }
-    let mut bytes = Vec::new();
-    let mut torn = None;
-    if let End::Partial(partial) = file.end() {
-        torn = lines
-            .iter()
-            .position(|line| !partial.is_empty() && line.as_bytes().starts_with(&partial));
-        match torn {
-            Some(torn) => bytes.extend_from_slice(&lines[torn].as_bytes()[partial.len()..]),
-            None if !*patience_spent => {
-                *patience_spent = true;
-                return Ok(false);
-            }
-            None => {}
-        }
-        bytes.push(b'\n');
-    }
-    *patience_spent = false;
-    for (at, line) in lines.iter().enumerate() {
-        if Some(at) == torn {
-            continue;
-        }
-        bytes.extend_from_slice(line.as_bytes());
-        bytes.push(b'\n');
-        if bytes.len() >= BATCH {
-            file.append(&bytes)?;
-            bytes.clear();
-        }
-    }
-    if !bytes.is_empty() {
-        file.append(&bytes)?;
-    }
-    Ok(true)
 }

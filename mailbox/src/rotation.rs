@@ -45,6 +45,11 @@ impl Rotation {
         len > 0 && (len >= self.size || age.is_some_and(|age| age >= self.keep / PIECES))
     }
 
+    /// Whether a piece that was last written then holds nothing that is to be kept.
+    pub fn is_over(&self, written: SystemTime, now: SystemTime) -> bool {
+        now.duration_since(written).is_ok_and(|since| since >= self.keep)
+    }
+
     /// Cuts the file where that is due, and says under which name the earlier piece lies. What is not there, is no
     /// regular file or stands behind a symbolic link is left as it is.
     ///
@@ -86,8 +91,7 @@ impl Rotation {
     pub fn remove_old(&self, path: &Path, now: SystemTime) -> io::Result<Vec<PathBuf>> {
         let mut removed = Vec::new();
         for piece in earlier(path)? {
-            let written = fs::symlink_metadata(&piece)?.modified()?;
-            if now.duration_since(written).is_ok_and(|age| age >= self.keep) {
+            if self.is_over(fs::symlink_metadata(&piece)?.modified()?, now) {
                 fs::remove_file(&piece)?;
                 removed.push(piece);
             }

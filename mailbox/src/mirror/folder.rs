@@ -24,14 +24,17 @@ pub(super) struct Turn(#[expect(dead_code, reason = "dropping it unlocks")] File
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
+    pub(super) fn at(dir: &Path) -> Folder {
+        Folder(dir.to_owned())
+    }
+
     /// Makes it where it is not there, for its owner alone.
-    pub(super) fn make(dir: &Path) -> Result<Folder, MirrorError> {
+    pub(super) fn make(&self) -> Result<(), MirrorError> {
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(dir)
-            .map_err(failed("make", dir))?;
-        Ok(Folder(dir.to_owned()))
+            .create(&self.0)
+            .map_err(failed("make", &self.0))
     }
 
     /// The file with this name in it.

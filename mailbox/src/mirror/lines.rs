@@ -4,7 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::message::{MAX_MESSAGE, Message, MessageError};
-use crate::names::{MsgId, NameError};
+use crate::names::{Digest, MsgId, NameError};
 
 /// The longest sender of an acknowledgement, in bytes: it is kept with the message.
 const MAX_SENDER: usize = 256;
@@ -113,9 +113,29 @@ pub(super) struct Cutter {
     lines: u64,
     partial: Vec<u8>,
     too_long: bool,
+    /// Bytes since the last line break.
+    unfinished: u64,
 }
 
 impl Cutter {
+    /// One that begins after so many lines.
+    pub(super) fn after(lines: u64) -> Cutter {
+        Cutter {
+            lines,
+            ..Cutter::default()
+        }
+    }
+
+    /// How many lines were finished.
+    pub(super) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// How many bytes there were since the last line break.
+    pub(super) fn unfinished(&self) -> u64 {
+        self.unfinished
+    }
+
     /// Takes in some bytes and shows each line that they finish, with its number from 1. Empty lines
     /// are counted and not shown.
     pub(super) fn feed(&mut self, mut bytes: &[u8], each: &mut dyn FnMut(u64, Cut<'_>)) {
@@ -134,7 +154,9 @@ impl Cutter {
             }
             self.partial.clear();
             self.too_long = false;
+            self.unfinished = 0;
         }
+        self.unfinished += bytes.len() as u64;
         if self.too_long || self.partial.len() + bytes.len() > MAX_MESSAGE {
             self.too_long |= !bytes.is_empty();
             self.partial.clear();
@@ -160,9 +182,35 @@ impl Cutter {
     }
 }
 
-/// A message line.
-pub(super) fn message(line: &[u8]) -> Result<Message, LineFault> {
-    Ok(Message::parse(line)?)
+/// What a line of a mailbox's file is known by, and the message that it is.
+pub(super) fn message(line: &[u8]) -> Result<(IdKey, Message), LineFault> {
+    let message = Message::parse(line)?;
+    Ok((id_key(message.msg_id()), message))
+}
+
+/// What a line of the file of acks is known by, and the ack that it is.
+pub(super) fn ack(line: &[u8]) -> Result<(IdKey, AckLine), LineFault> {
+    let ack = AckLine::parse(line)?;
+    Ok((ack_key(&ack.from, &ack.msg_id), ack))
+}
+
+/// What a line is known by where there may be a million of them.
+pub(super) type IdKey = u128;
+
+/// What a message is known by.
+pub(super) fn id_key(id: &MsgId) -> IdKey {
+    key_of(id.as_str())
+}
+
+/// What an ack is known by: its sender and its message. An id holds no line break.
+pub(super) fn ack_key(from: &str, id: &MsgId) -> IdKey {
+    key_of(&format!("{id}\n{from}"))
+}
+
+fn key_of(text: &str) -> IdKey {
+    let digest = Digest::of(text.as_bytes());
+    let (first, _) = digest.as_bytes().split_at(size_of::<IdKey>());
+    first.iter().fold(0, |key, byte| (key << 8) | IdKey::from(*byte))
 }
 
 #[cfg(test)]

@@ -7,11 +7,10 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::folder::{Folder, failed, remove};
-use super::lines::{AckLine, Cut, Cutter};
-use super::{ACKS, IdKey, MirrorError, ack_key, ack_line, id_key};
+use super::lines::{self, Cut, Cutter, IdKey, ack_key, id_key};
+use super::{ACKS, MirrorError, ack_line};
 use crate::envelope::{Filter, PAGE};
 use crate::mailboxes::Mailboxes;
-use crate::message::Message;
 use crate::names::Seq;
 use crate::rotation::{earlier, named};
 
@@ -41,15 +40,15 @@ pub struct Rebuilt {
 /// When a file or the mailboxes cannot be read or written; the files that were not reached are as they were. With
 /// [`MirrorError::Busy`] where somebody else is at it.
 pub async fn rebuild(dir: &Path, mailboxes: &Mailboxes) -> Result<Rebuilt, MirrorError> {
-    let folder = Folder::make(dir)?;
+    let folder = Folder::at(dir);
+    folder.make()?;
     let _turn = folder.turn().await?;
     let mut rebuilt = Rebuilt::default();
     let statuses = mailboxes.status().await?;
     for status in &statuses {
         let name = &status.name;
         let mut fresh = Fresh::beside(folder.file(&format!("{name}.jsonl")))?;
-        let there =
-            fresh.earlier(|line| Message::parse(line).ok().map(|message| id_key(message.msg_id())))?;
+        let there = fresh.earlier(|line| Some(lines::message(line).ok()?.0))?;
         let mut after = Seq(0);
         loop {
             let page = mailboxes.envelopes(name, Filter::all().after(after)).await?;
@@ -65,11 +64,7 @@ pub async fn rebuild(dir: &Path, mailboxes: &Mailboxes) -> Result<Rebuilt, Mirro
         fresh.take_place(&folder)?;
     }
     let mut fresh = Fresh::beside(folder.file(ACKS))?;
-    let there = fresh.earlier(|line| {
-        AckLine::parse(line)
-            .ok()
-            .map(|ack| ack_key(&ack.from, &ack.msg_id))
-    })?;
+    let there = fresh.earlier(|line| Some(lines::ack(line).ok()?.0))?;
     for status in &statuses {
         let mut after = 0;
         loop {
@@ -77,7 +72,7 @@ pub async fn rebuild(dir: &Path, mailboxes: &Mailboxes) -> Result<Rebuilt, Mirro
             let Some(last) = page.last() else { break };
             after = last.place;
             for ack in page {
-                let ack = ack_line(&status.name, ack);
+                let ack = ack_line(&status.name, &ack);
                 if !there.contains(&ack_key(&ack.from, &ack.msg_id)) {
                     fresh.line(&ack.line())?;
                     rebuilt.acks += 1;

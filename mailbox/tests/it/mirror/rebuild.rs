@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use mailbox::mirror::rebuild;
 use mailbox::rotation::Rotation;
 
-use super::{FOREIGN, Lab, ids, take_in, write};
+use super::{FOREIGN, Lab, ids, sync, take_in, write};
 
 #[tokio::test]
 async fn the_files_are_built_anew_and_what_others_wrote_is_not_lost() {
@@ -16,7 +16,7 @@ async fn the_files_are_built_anew_and_what_others_wrote_is_not_lost() {
         lab.send(id).await;
     }
     lab.handle_one("greeted").await;
-    mirror.sync().await.unwrap();
+    sync(&mut mirror).await;
     fs::write(lab.file(), "spoilt\n").unwrap();
     fs::remove_file(lab.acks()).unwrap();
     write(&lab.file(), &format!("{FOREIGN}\n"));
@@ -34,7 +34,7 @@ async fn the_files_are_built_anew_and_what_others_wrote_is_not_lost() {
     use std::io::Write as _;
     late.write_all(format!("{}\n", FOREIGN.replace("foreign-1", "foreign-2")).as_bytes())
         .unwrap();
-    let intake = mirror.sync().await.unwrap();
+    let intake = sync(&mut mirror).await;
     let said = take_in(&lab.mailboxes, intake).await;
     for id in ["foreign-1", "foreign-2"] {
         assert!(
@@ -44,7 +44,7 @@ async fn the_files_are_built_anew_and_what_others_wrote_is_not_lost() {
     }
     // The next messages follow in the new file.
     lab.send("d").await;
-    mirror.sync().await.unwrap();
+    sync(&mut mirror).await;
     let now = ids(&lab.file());
     assert_eq!(now[..3], ["a", "b", "c"]);
     assert_eq!(now.iter().filter(|id| *id == "d").count(), 1);
@@ -59,7 +59,7 @@ async fn what_stands_in_an_earlier_piece_is_not_written_again() {
     let lab = Lab::new().await;
     let (mut mirror, _) = lab.open().await;
     lab.send("a").await;
-    mirror.sync().await.unwrap();
+    sync(&mut mirror).await;
     let small = Rotation {
         size: 1,
         ..Rotation::default()
