@@ -10,6 +10,12 @@ use pulls::{PrNumber, PrRef, RepoName};
 use crate::duration::Span;
 use crate::failure::{Exit, Failure};
 
+mod torture;
+mod transfer;
+
+pub use torture::{Full, Torture};
+pub use transfer::{Export, Import};
+
 /// Moves your open pull requests along with supervised actors, each with a durable mailbox.
 ///
 /// `sweep run --demo` shows all of it on an embedded GitHub, without a token.
@@ -86,6 +92,12 @@ pub enum Command {
     },
     /// The post-mortem: a mailbox in order, each message with everything that happened to it
     Replay(Replay),
+    /// Mailboxes as JSONL: every message with what happened to it
+    Export(Export),
+    /// Take in what `sweep export` wrote; what is known by its id stays as it is
+    Import(Import),
+    /// Prove the mailbox's promises on this machine and disk: kills and full disks against a scratch home
+    Torture(Torture),
     /// The effective configuration, each value with its source
     Config(Listing),
     /// A completion script for your shell
@@ -319,6 +331,9 @@ pub struct Replay {
     /// Only this message
     #[arg(long, value_name = "ID")]
     pub msg_id: Option<String>,
+    /// Run the handler on each message again, every effect noted down instead of done, and show what differs
+    #[arg(long)]
+    pub rerun: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

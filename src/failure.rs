@@ -78,6 +78,16 @@ impl Failure {
         self
     }
 
+    /// The same with words before its headline: what it kept from being done.
+    pub fn on(mut self, what: impl Into<String>) -> Self {
+        let what = what.into();
+        self.headline = match self.headline.is_empty() {
+            true => what,
+            false => format!("{what}: {}", self.headline),
+        };
+        self
+    }
+
     /// What to do next, as a whole sentence.
     pub fn mend(mut self, mend: impl Into<String>) -> Self {
         self.mend = Some(mend.into());

@@ -125,16 +125,22 @@ fn set_aside_for(cause: QuarantineCause) -> &'static str {
     }
 }
 
-/// A message's history as lines: what it is and where it stands, then one line for each thing that happened.
-pub fn text(envelope: &Envelope, events: &[StampedEvent]) -> String {
+/// What a message is, on a line.
+pub fn title(envelope: &Envelope) -> String {
     let message = &envelope.message;
     let subject = about(envelope).map(|pr| format!(" {pr}")).unwrap_or_default();
-    let mut out = format!(
+    format!(
         "{} {}{subject} {}\n",
         envelope.seq,
         print::shown(message.intent()),
         print::shown(message.msg_id().as_str())
-    );
+    )
+}
+
+/// A message's history as lines: what it is and where it stands, then one line for each thing that happened.
+pub fn text(envelope: &Envelope, events: &[StampedEvent]) -> String {
+    let message = &envelope.message;
+    let mut out = title(envelope);
     let mut line = |at: Moment, text: String| {
         out.push_str(&format!(
             "  {}  {}\n",

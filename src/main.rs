@@ -14,6 +14,7 @@ mod print;
 mod progress;
 mod signals;
 mod token;
+mod transfer;
 mod views;
 mod wiring;
 

@@ -44,6 +44,11 @@ impl Progress {
         Self { bar, _ended: ended }
     }
 
+    /// So many are done, of nobody knows how many.
+    pub fn count(&self, done: u64) {
+        self.bar.set_position(done);
+    }
+
     /// So many of so many are done.
     pub fn at(&self, done: usize, of: usize) {
         if self.bar.length() != u64::try_from(of).ok() {

@@ -113,7 +113,7 @@ pub use home::{HomePath, HomePathError};
 pub use host::{Host, HostBuilder, Running, StartError, TaktReport};
 pub use intensity::{Decision, Exit, Intensity, Limits};
 pub use message::{About, Body, Consumes, DecodeError, Intent, IntentDeclaration, Message};
-pub use one_shot::{OneShot, OneShotError, Ran, Rehearsed};
+pub use one_shot::{OneShot, OneShotError, Ran, Rehearsed, Rerun};
 pub use panics::log_panics;
 pub use registry::{HandledBy, Refused, Registry, RegistryError, Routed};
 pub use status::{ActorState, ActorStatus, Overview, TaktStatus};

@@ -51,6 +51,21 @@ pub struct Rehearsed {
     pub read: Option<Digest>,
 }
 
+/// A turn of a message that was run again, whichever way it ended.
+#[derive(Debug)]
+pub struct Rerun {
+    /// The turn's key, which begins the ids of what it sends.
+    pub key: String,
+    /// Its outcome, or why there is none.
+    pub ended: Result<Done, TurnFailure>,
+    /// What it would have sent; nothing where it failed.
+    pub messages: Vec<Draft>,
+    /// What it would have done outside the process, also before it failed.
+    pub effects: Vec<Recorded>,
+    /// The digest of what it read.
+    pub read: Option<Digest>,
+}
+
 /// Why one turn did not come to its end.
 #[derive(Debug, thiserror::Error)]
 pub enum OneShotError {
@@ -137,20 +152,46 @@ impl OneShot {
         actor: &mut A,
         envelope: Envelope,
     ) -> Result<Rehearsed, OneShotError> {
+        let rerun = self.rerun(actor, envelope).await?;
+        Ok(Rehearsed {
+            done: rerun.ended?,
+            messages: rerun.messages,
+            effects: rerun.effects,
+            read: rerun.read,
+        })
+    }
+
+    /// Rehearses the turn of one message as [`OneShot::rehearse`] does, and tells what it did also where it
+    /// failed: to be held against what was recorded when it ran for real.
+    ///
+    /// # Errors
+    ///
+    /// When the actor's name is no mailbox name.
+    pub async fn rerun<A: Actor>(&self, actor: &mut A, envelope: Envelope) -> Result<Rerun, NameError> {
         let recording = Recording::over(&self.home);
         let message = envelope.message.clone();
         let mut turn = self.turn::<A>(
             Occasion::Message { envelope, attempt: 1 },
             Box::new(recording.clone()),
         )?;
+        let key = turn.key().to_owned();
         let handled = caught(async {
             match A::Message::decode(&Body::of(&message)) {
                 Ok(typed) => actor.handle(typed, &mut turn).await,
                 Err(error) => Err(Fault::Reject(Reason::from(crate::actor::chain(&error)))),
             }
         });
-        let done = ended(handled.await)?;
-        Ok(rehearsed(done, turn, &recording))
+        let ended = ended(handled.await);
+        // A turn that fails has sent nothing, and has read all the same.
+        let (done, drafts, read) = turn.finish(ended.as_ref().ok().cloned().unwrap_or_else(|| Done::new("")));
+        let messages = if ended.is_ok() { drafts } else { Vec::new() };
+        Ok(Rerun {
+            key,
+            ended: ended.map(|_| done),
+            messages,
+            effects: recording.take(),
+            read,
+        })
     }
 
     fn takt_now(&self) -> Occasion {

@@ -4,6 +4,8 @@ mod ack;
 mod actors;
 mod completions;
 mod config;
+mod export;
+mod import;
 pub mod inbox;
 mod next;
 mod pr_state;
@@ -11,6 +13,7 @@ mod quarantine;
 mod replay;
 mod run;
 mod send;
+mod torture;
 
 use std::env;
 
@@ -72,6 +75,9 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Nack(choice) => wait(ack::nack(&context, &choice)),
         Command::Quarantine { verb } => wait(quarantine::run(&context, verb)),
         Command::Replay(choice) => wait(replay::run(&context, &choice)),
+        Command::Export(choice) => wait(export::run(&context, &choice)),
+        Command::Import(choice) => wait(import::run(&context, &choice)),
+        Command::Torture(choice) => torture::run(&context, &choice),
         Command::Config(listing) => config::run(&context, &listing),
         Command::Completions(choice) => completions::run(&choice),
         Command::Run(choice) => wait(run::run(&context, &choice)),
@@ -80,7 +86,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
 }
 
 /// Carries out a one-shot command on a runtime of one thread.
-fn wait(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+fn wait<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

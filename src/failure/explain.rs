@@ -1,6 +1,7 @@
 //! Each kind of error that a command can end with: its exit code and what to do next.
 
 use github::{EndpointError, ErrorClass, ReadError, TokenError};
+use mailbox::mirror::MirrorError;
 use mailbox::{MailboxError, MessageError, OpenError, Refusal};
 use runtime::control::ControlError;
 use runtime::{Refused, RegistryError, StartError};
@@ -196,6 +197,21 @@ impl From<MailboxError> for Failure {
             MailboxError::Unreadable { of, .. } => format!("Keep a copy of the home, and report it; `sweep inbox {of}` shows the rest."),
         };
         Self::of(Exit::Other, error).mend(mend)
+    }
+}
+
+impl From<MirrorError> for Failure {
+    fn from(error: MirrorError) -> Self {
+        let mend = match error {
+            MirrorError::Mailbox(error) => return error.into(),
+            MirrorError::Io { .. } => {
+                "The mailboxes are as they were. Mend what is named, or make room on the disk, and run it again."
+            }
+            MirrorError::Busy { .. } => "Run it again when the other process is done.",
+        };
+        Self::new(Exit::Other, "the mirror was not written")
+            .because(error)
+            .mend(mend)
     }
 }
 

@@ -2,68 +2,12 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::os::unix::net::{UnixListener, UnixStream};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::os::unix::net::UnixListener;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::support::Desk;
-
-/// How long a condition may take to come about, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A `sweep run` that is killed when this is dropped.
-struct Running(Child);
-
-impl Running {
-    /// Hosts `retro` alone, and returns once others can ask.
-    fn start(desk: &Desk) -> Self {
-        let child = desk
-            .command(&["run", "--actors", "retro"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let running = Self(child);
-        let until = Instant::now() + PATIENCE;
-        while UnixStream::connect(desk.home().join("control.sock")).is_err() {
-            assert!(Instant::now() < until, "nobody listens");
-            std::thread::yield_now();
-        }
-        // It holds the home by now, and a second one is told so.
-        let second = desk.run(&["run", "--actors", "retro"]);
-        let holder = format!(
-            "the home is in use: `sweep run` holds it (process {},",
-            running.0.id()
-        );
-        assert_eq!(second.code, Some(5), "{second:?}");
-        assert!(second.stderr.contains(&holder), "{second:?}");
-        running
-    }
-
-    fn kill(mut self) {
-        self.0.kill().unwrap();
-        self.0.wait().unwrap();
-    }
-
-    fn stop(mut self) {
-        let sent = Command::new("kill")
-            .args(["-s", "TERM", &self.0.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(sent.success());
-        assert_eq!(self.0.wait().unwrap().code(), Some(0));
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It has ended where the test went well.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
+use crate::support::{Desk, Running};
 
 fn send(desk: &Desk, id: &str) -> Value {
     desk.json(&[

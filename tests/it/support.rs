@@ -1,7 +1,9 @@
 //! The program in a home of its own, with an environment of its own.
 
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -99,6 +101,63 @@ pub fn ended(mut command: Command) -> Ended {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).unwrap(),
         stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// How long a condition may take to come about, on a machine that is busy.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A `sweep run` that is killed when this is dropped.
+pub struct Running(Child);
+
+impl Running {
+    /// Hosts `retro` alone, and returns once others can ask.
+    pub fn start(desk: &Desk) -> Self {
+        let child = desk
+            .command(&["run", "--actors", "retro"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let running = Self(child);
+        let until = Instant::now() + PATIENCE;
+        while UnixStream::connect(desk.home().join("control.sock")).is_err() {
+            assert!(Instant::now() < until, "nobody listens");
+            std::thread::yield_now();
+        }
+        // It holds the home by now, and a second one is told so.
+        let second = desk.run(&["run", "--actors", "retro"]);
+        let holder = format!(
+            "the home is in use: `sweep run` holds it (process {},",
+            running.0.id()
+        );
+        assert_eq!(second.code, Some(5), "{second:?}");
+        assert!(second.stderr.contains(&holder), "{second:?}");
+        running
+    }
+
+    /// Kills it with SIGKILL.
+    pub fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+
+    /// Asks it to end, which it must do well.
+    pub fn stop(mut self) {
+        let sent = Command::new("kill")
+            .args(["-s", "TERM", &self.0.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+        assert_eq!(self.0.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended where the test went well.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
