@@ -1,0 +1,38 @@
+//! What people look at: view models, pages and plots.
+//!
+//! # What it is for
+//!
+//! Records lie in the mailboxes and in the files of the home; here they become something to read. A [`Report`] is
+//! the pipeline's own numbers over a range of time: a value, which is printed as text ([`Report::text`]), as JSON,
+//! or as one self-contained page with plots ([`Report::html`]). A [`Story`] is one pull request's half of the author,
+//! in time order.
+//!
+//! # What it promises
+//!
+//! - Everything is a function of its arguments: no clock, file, network or environment is read.
+//! - [`Fold`] keeps numbers and no records, so that its memory follows the number of pull requests and days, and not
+//!   that of messages.
+//! - What others wrote does nothing: in text it cannot steer a terminal, in a page it is no markup, and the page's
+//!   policy forbids what is not in it.
+//! - An empty home, a clock that went back, a line that is half written or of another version: each has its
+//!   defined result, which `docs/report.md` describes.
+//!
+//! # What it does not do
+//!
+//! It serves no page and reads no file: whoever has the records hands them in, one at a time.
+
+mod columns;
+mod html;
+mod plot;
+mod range;
+pub mod records;
+pub mod report;
+mod spread;
+pub mod story;
+pub mod words;
+
+pub use html::escaped;
+pub use range::{EmptyRange, MAX_DAYS, Range};
+pub use report::{Fold, Report};
+pub use spread::{Spread, Values};
+pub use story::Story;
