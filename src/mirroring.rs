@@ -24,6 +24,11 @@ const REPORTED: &str = "mirror-errors.log";
 /// How often the files are looked at though no mailbox changed: another program's line waits no longer.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// How often it is looked at the end of a command whether somebody has finished a line, and how many times: what is
+/// not written then, because a line gets longer all the time, the next command writes.
+const WAIT_AGAIN: Duration = Duration::from_millis(50);
+const WAITS: usize = 100;
+
 /// How many times in a row what others wrote is taken in before something else gets its turn.
 const ROUNDS: usize = 64;
 
@@ -41,6 +46,8 @@ pub struct Mirroring {
     found: VecDeque<Intake>,
     /// What stood in the way in the last round, which was said.
     said: Option<String>,
+    /// Whether something is not written yet because somebody is writing a line there.
+    waits: bool,
 }
 
 /// A mirror that is kept by a task of its own.
@@ -67,6 +74,7 @@ impl Mirroring {
             home: Real::on(home),
             found: VecDeque::new(),
             said: None,
+            waits: false,
         }
     }
 
@@ -89,10 +97,12 @@ impl Mirroring {
     }
 
     async fn rounds(&mut self) -> Result<Vec<MirrorError>, MirrorError> {
+        self.waits = false;
         for _ in 0..ROUNDS {
             self.take_in().await?;
             let synced = self.mirror.sync().await?;
             self.found.extend(synced.intake);
+            self.waits = synced.waits;
             if self.found.is_empty() {
                 return Ok(synced.behind);
             }
@@ -121,6 +131,14 @@ impl Mirroring {
     /// Brings both up to each other once more, and keeps how far that went.
     pub async fn close(mut self) {
         self.sync().await;
+        // Somebody finishes a line, or has died over it, which is known in a moment.
+        for _ in 0..WAITS {
+            if !self.waits {
+                break;
+            }
+            tokio::time::sleep(WAIT_AGAIN).await;
+            self.sync().await;
+        }
         // What is not taken in is found again from where the mirror was last kept.
         if self.found.is_empty()
             && let Err(error) = self.mirror.close().await

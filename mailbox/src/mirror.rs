@@ -130,6 +130,9 @@ pub struct Synced {
     pub intake: Vec<Intake>,
     /// What stood in the way, a file each. The next round tries again.
     pub behind: Vec<MirrorError>,
+    /// Whether something is not written yet because somebody is writing a line in that file: in a few
+    /// seconds it is, finished or not.
+    pub waits: bool,
 }
 
 /// What a mirror goes by.

@@ -73,13 +73,14 @@ impl Rotation {
             return Ok(None);
         }
         let mut ended = DateTime::<Utc>::from(now);
-        let piece = loop {
-            let piece = named(path, &ended.format(ENDED).to_string());
-            if !fs::exists(&piece)? {
-                break piece;
-            }
-            ended += TimeDelta::milliseconds(1);
-        };
+        // The names stand in the order of the pieces, also where a clock was set back or two are cut at once.
+        if let Some(last) = earlier(path)?
+            .last()
+            .and_then(|last| ended_at(path, last.file_name()?.to_str()?))
+        {
+            ended = ended.max(last + TimeDelta::milliseconds(1));
+        }
+        let piece = named(path, &ended.format(ENDED).to_string());
         fs::rename(path, &piece)?;
         Ok(Some(piece))
     }
@@ -105,7 +106,7 @@ impl Rotation {
 /// # Errors
 /// When the folder cannot be read.
 pub fn earlier(path: &Path) -> io::Result<Vec<PathBuf>> {
-    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+    let Some(folder) = path.parent() else {
         return Ok(Vec::new());
     };
     let entries = match fs::read_dir(folder) {
@@ -116,15 +117,20 @@ pub fn earlier(path: &Path) -> io::Result<Vec<PathBuf>> {
     let mut pieces = Vec::new();
     for entry in entries {
         let entry = entry?.file_name();
-        let ended = entry
-            .to_str()
-            .and_then(|entry| entry.strip_prefix(name)?.strip_prefix('.'));
-        if ended.is_some_and(|ended| NaiveDateTime::parse_from_str(ended, ENDED).is_ok()) {
+        if entry.to_str().and_then(|entry| ended_at(path, entry)).is_some() {
             pieces.push(folder.join(entry));
         }
     }
     pieces.sort_unstable();
     Ok(pieces)
+}
+
+/// When the piece with this name ended, if it is one of the file's.
+fn ended_at(path: &Path, piece: &str) -> Option<DateTime<Utc>> {
+    let ended = piece
+        .strip_prefix(path.file_name()?.to_str()?)?
+        .strip_prefix('.')?;
+    Some(NaiveDateTime::parse_from_str(ended, ENDED).ok()?.and_utc())
 }
 
 /// The file's name with something behind it.

@@ -24,6 +24,8 @@ pub(super) struct Account {
     fresh: HashSet<IdKey>,
     /// Whether the mailbox was asked what it has beyond what is in the file.
     pub(super) caught_up: bool,
+    /// Whether lines wait for somebody who is writing there.
+    pub(super) waits: bool,
 }
 
 /// A line that was read: what it is known by, and what it is.
@@ -37,11 +39,13 @@ impl Account {
             there: HashSet::new(),
             fresh: HashSet::new(),
             caught_up: false,
+            waits: false,
         }
     }
 
     /// What was handed out has been taken in: it is in the mailbox, or will never be.
     pub(super) fn settle(&mut self) {
+        self.waits = false;
         self.there.extend(self.fresh.drain());
     }
 
@@ -106,7 +110,9 @@ impl Account {
         // Before they are written: of a batch that fails a part may be in the file.
         self.known.extend(missing.iter().map(|(key, _)| *key));
         let texts: Vec<&str> = missing.iter().map(|(_, text)| *text).collect();
-        self.series.append(&texts, now)
+        let written = self.series.append(&texts, now)?;
+        self.waits = !written;
+        Ok(written)
     }
 
     /// Everything that the mailbox had is in the file, and all of it was read back.

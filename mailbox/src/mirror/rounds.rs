@@ -59,6 +59,8 @@ impl Mirror {
             let done = self.write_acks(&statuses, now, &mut synced.intake).await;
             noted(done, &mut synced)?;
         }
+        let mut accounts = self.files.values().map(|mirrored| &mirrored.account);
+        synced.waits = self.acks.waits || accounts.any(|account| account.waits);
         Ok(synced)
     }
 
@@ -67,6 +69,7 @@ impl Mirror {
         for mirrored in self.files.values_mut() {
             mirrored.account.settle();
         }
+        self.acks.waits = false;
         if self.held.is_empty() {
             self.acks.settle();
         }

@@ -236,13 +236,15 @@ impl Series {
         if let Some(live) = &self.live
             && let End::Partial(partial) = live.end()
         {
+            // Lines begin alike: what was written just now need not be ours.
+            if self.is_being_written(live, now)? {
+                return Ok(false);
+            }
             torn = lines
                 .iter()
                 .position(|line| !partial.is_empty() && line.as_bytes().starts_with(&partial));
-            match torn {
-                Some(torn) => bytes.extend_from_slice(&lines[torn].as_bytes()[partial.len()..]),
-                None if self.is_being_written(live, now)? => return Ok(false),
-                None => {}
+            if let Some(torn) = torn {
+                bytes.extend_from_slice(&lines[torn].as_bytes()[partial.len()..]);
             }
             bytes.push(b'\n');
         }
