@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal};
@@ -53,6 +54,7 @@ pub struct Command {
     stdin: Option<Vec<u8>>,
     deadline: Duration,
     output_cap: usize,
+    announce: Option<Arc<OnceLock<Pid>>>,
 }
 
 impl Command {
@@ -76,6 +78,7 @@ impl Command {
             stdin: None,
             deadline: DEFAULT_DEADLINE,
             output_cap: DEFAULT_OUTPUT_CAP,
+            announce: None,
         })
     }
 
@@ -115,6 +118,12 @@ impl Command {
         self
     }
 
+    /// Says which process group the program runs in, as soon as it has been started.
+    pub(crate) fn announce(mut self, to: Arc<OnceLock<Pid>>) -> Self {
+        self.announce = Some(to);
+        self
+    }
+
     /// The program's name or path, for messages.
     pub fn program(&self) -> String {
         self.program.to_string_lossy().into_owned()
@@ -139,6 +148,9 @@ impl Command {
             },
         })?;
         let mut group = Group::of(&child);
+        if let (Some(announce), Some(leader)) = (&self.announce, group.0) {
+            let _ = announce.set(leader);
+        }
         let mut stdout = Captured::with_cap(self.output_cap);
         let mut stderr = Captured::with_cap(self.output_cap);
 

@@ -25,6 +25,7 @@
 
 mod capture;
 mod command;
+pub mod git;
 
 pub use capture::Captured;
 pub use command::{Command, CommandError, DEFAULT_DEADLINE, DEFAULT_OUTPUT_CAP, Exit, Finished, PASSED_ON};

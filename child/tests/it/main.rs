@@ -1,8 +1,12 @@
 //! Real programs, run for real.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
+
 use std::time::{Duration, Instant};
 
 use child::{Command, CommandError, Exit};
+
+mod git;
 
 fn shell(script: &str) -> Command {
     Command::new(["sh", "-c", script]).expect("a program is named")

@@ -1,0 +1,8 @@
+//! The real git on repositories of our own: over `file://`, and over real HTTP where secrets and breaks matter.
+
+mod crash;
+mod forge;
+mod jobs;
+mod room;
+mod secrets;
+mod site;
