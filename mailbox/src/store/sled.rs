@@ -20,12 +20,14 @@ use crate::store::{Cursor, Epoch, Fate, Head, Record, Store, StoreError, Stored,
 
 mod bodies;
 mod chunk;
+mod database;
 mod home;
 mod journal;
 mod mark;
 mod places;
 mod prune;
 mod reserve;
+mod tail;
 
 use bodies::Bodies;
 use chunk::{Chunk, Chunker, INLINE, Line, Rec};
@@ -47,6 +49,8 @@ pub struct DiskStore {
     bodies: Bodies,
     mark: Mark,
     reserve: Reserve,
+    /// The most bytes in each file of the journal's tail.
+    tail: u64,
     places: HashMap<MailboxName, Places>,
     epochs: HashMap<MailboxName, Epoch>,
     /// The key of the next chunk.
@@ -73,13 +77,23 @@ impl DiskStore {
     /// # Errors
     /// When another process holds it, the folder cannot be written, or what is there does not open.
     pub fn open(dir: &Path) -> Result<DiskStore, OpenError> {
+        DiskStore::with_tail(dir, tail::BYTES)
+    }
+
+    /// The same with another bound on what is kept in front of the database: groups are written to one of two
+    /// files of so many bytes first, and go to the database when it is full. A small one has a test see that
+    /// often.
+    ///
+    /// # Errors
+    /// As for [`DiskStore::open`].
+    pub fn with_tail(dir: &Path, tail: u64) -> Result<DiskStore, OpenError> {
         let home = Home::open(dir)?;
         let bodies = Bodies::open(home.bodies())?;
         let mark = Mark::open(home.dir())?;
         let mut reserve = Reserve::open(home.dir());
-        let journal = match Journal::open(&home.journal()) {
+        let journal = match Journal::open(&home, tail) {
             // Opening writes too.
-            Err(StoreError::Full { .. }) if reserve.release() => Journal::open(&home.journal())?,
+            Err(StoreError::Full { .. }) if reserve.release() => Journal::open(&home, tail)?,
             opened => opened?,
         };
         Ok(DiskStore {
@@ -88,6 +102,7 @@ impl DiskStore {
             bodies,
             mark,
             reserve,
+            tail,
             places: HashMap::new(),
             epochs: HashMap::new(),
             next: 0,
@@ -110,10 +125,11 @@ impl DiskStore {
     }
 
     fn journal(&self) -> Result<&Journal, StoreError> {
-        self.journal.as_ref().ok_or_else(|| StoreError::Stopped {
-            path: self.home.journal(),
-            what: "it failed before and was not loaded since".to_owned(),
-        })
+        self.journal.as_ref().ok_or_else(|| stopped(&self.home))
+    }
+
+    fn journal_mut(&mut self) -> Result<&mut Journal, StoreError> {
+        self.journal.as_mut().ok_or_else(|| stopped(&self.home))
     }
 
     fn damaged_chunk(&self, key: u64, what: &dyn fmt::Display) -> StoreError {
@@ -147,7 +163,7 @@ impl DiskStore {
     ) -> Result<Cursor, StoreError> {
         let journal = match self.journal.take() {
             Some(journal) => journal,
-            None => Journal::open(&self.home.journal())?,
+            None => Journal::open(&self.home, self.tail)?,
         };
         if after.is_none() {
             self.places.clear();
@@ -237,14 +253,35 @@ impl DiskStore {
         }
         self.bodies.keep(&files)?;
         let first = self.next;
-        let values = (first..).zip(chunks.iter().map(Chunk::encode));
-        self.journal()?.write(values.collect())?;
+        let values = chunks.iter().map(Chunk::encode).collect();
+        self.journal_mut()?.write(first, values)?;
         self.count_sync();
         for (key, chunk) in (first..).zip(&chunks) {
             self.note(key, chunk);
         }
         self.mark.write(self.next)?;
         Ok(wrote)
+    }
+
+    /// Tries again to bring the tail of the journal to the database, where a full disk was in the way. The
+    /// database takes nothing after that until it is opened anew.
+    fn unstuck(&mut self) -> Result<(), StoreError> {
+        if !self.journal_mut()?.is_stuck()? {
+            return Ok(());
+        }
+        self.reserve.release();
+        let settled = self.reopened()?.settle();
+        if let Err(StoreError::Full { .. }) = settled {
+            // What is acked goes on in the tail.
+            self.reopened()?;
+        }
+        settled
+    }
+
+    fn reopened(&mut self) -> Result<&mut Journal, StoreError> {
+        // It is closed before it is opened.
+        self.journal = None;
+        Ok(self.journal.insert(Journal::open(&self.home, self.tail)?))
     }
 
     /// Remembers what is in a written chunk.
@@ -380,6 +417,7 @@ impl Store for DiskStore {
     }
 
     fn room(&mut self) -> Result<(), StoreError> {
+        self.unstuck()?;
         self.reserve.room()
     }
 
@@ -423,6 +461,13 @@ impl Names {
             self.last = names;
         }
         Ok(self.last.clone())
+    }
+}
+
+fn stopped(home: &Home) -> StoreError {
+    StoreError::Stopped {
+        path: home.journal(),
+        what: "it failed before and was not loaded since".to_owned(),
     }
 }
 

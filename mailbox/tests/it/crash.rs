@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use mailbox::store::DiskStore;
 use mailbox::{
     Clock, Done, Draft, Envelope, EnvelopeState, Filter, Lessee, Mailboxes, Moment, Policy, Seq, Sleep,
     SystemClock,
@@ -95,7 +96,9 @@ fn the_writer() {
     let next = Arc::new(AtomicU64::new(first.parse().unwrap()));
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let mailboxes = Mailboxes::open_sled(Path::new(&dir), clock()).unwrap();
+        // Small enough that what is written goes on to the database many times in one life.
+        let store = DiskStore::with_tail(Path::new(&dir), 16 * 1024).unwrap();
+        let mailboxes = Mailboxes::open(store, clock()).unwrap();
         if std::env::var_os(PRUNES).is_some() {
             let hour = Duration::from_secs(60 * 60);
             let policy = Policy {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::{draft, draft_of, name};
+use mailbox::store::DiskStore;
 use mailbox::{
     Appended, Filter, Lessee, MAX_MESSAGE, MailboxError, Mailboxes, Moment, OpenError, Policy, Seq,
     SystemClock,
@@ -107,31 +108,39 @@ async fn a_database_that_was_not_finished_is_made_again() {
 async fn another_format_is_left_untouched() {
     let dir = tempfile::tempdir().unwrap();
     open(dir.path()).unwrap().close().await;
-    std::fs::write(dir.path().join("format"), "mailbox 3\n").unwrap();
+    std::fs::write(dir.path().join("format"), "mailbox 4\n").unwrap();
     let error = open(dir.path()).unwrap_err();
     assert!(
         error
             .to_string()
-            .contains("format \"mailbox 3\", this program reads format \"mailbox 2\"")
+            .contains("format \"mailbox 4\", this program reads format \"mailbox 3\"")
     );
 }
 
 #[tokio::test]
 async fn damage_is_an_error_that_names_the_mend() {
-    let dir = tempfile::tempdir().unwrap();
-    let mailboxes = open(dir.path()).unwrap();
-    let drafts = (0..200).map(|n| draft_of(&format!("m-{n}"), 200)).collect();
-    mailboxes.append(drafts).await.unwrap();
-    mailboxes.close().await;
-    let db = dir.path().join("journal/db");
-    let whole = std::fs::read(&db).unwrap();
-    let used = whole.iter().rposition(|byte| *byte != 0).unwrap();
-    for at in [0, used / 3, used / 2, used - 100] {
-        let mut bytes = whole.clone();
-        bytes[at..at + 64].iter_mut().for_each(|byte| *byte ^= 0xa5);
-        std::fs::write(&db, bytes).unwrap();
-        let error = open(dir.path()).unwrap_err().to_string();
-        assert!(error.contains("restore it from a copy"), "byte {at}: {error}");
+    // What was written last is in the tail, or in the database where there is no tail.
+    for (tail, file) in [(1024 * 1024, "tail-0"), (0, "journal/db")] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = DiskStore::with_tail(dir.path(), tail).unwrap();
+        let mailboxes = Mailboxes::open(store, Arc::new(SystemClock::start())).unwrap();
+        let drafts = (0..200).map(|n| draft_of(&format!("m-{n}"), 200)).collect();
+        mailboxes.append(drafts).await.unwrap();
+        mailboxes.close().await;
+        let file = dir.path().join(file);
+        let whole = std::fs::read(&file).unwrap();
+        let used = whole.iter().rposition(|byte| *byte != 0).unwrap();
+        for at in [0, used / 3, used / 2, used - 100] {
+            let mut bytes = whole.clone();
+            bytes[at..at + 64].iter_mut().for_each(|byte| *byte ^= 0xa5);
+            std::fs::write(&file, bytes).unwrap();
+            let error = open(dir.path()).unwrap_err().to_string();
+            assert!(
+                error.contains("restore it from a copy"),
+                "byte {at} of {}: {error}",
+                file.display()
+            );
+        }
     }
 }
 

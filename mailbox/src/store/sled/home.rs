@@ -6,6 +6,7 @@
 //! format     what wrote it
 //! journal/   the database; journal.new/ while it is being made, journal.next/ while a smaller copy
 //!            takes its place and it is journal.old/
+//! tail-0/1   the newest of it, before it goes to the database
 //! reserve    room that is given away when the disk is full
 //! mark       how far the journal reached
 //! bodies/    large messages
@@ -23,13 +24,14 @@ use std::time::{Duration, Instant};
 use crate::mailboxes::OpenError;
 use crate::store::StoreError;
 use crate::store::sled::bodies::sync_dir;
+use crate::store::sled::database::Database;
 use crate::store::sled::failed;
-use crate::store::sled::journal::Journal;
 
 /// What `format` holds.
-const FORMAT: &str = "mailbox 2";
-/// What it held before anything was pruned. It is read, and made the present one.
-const FORMAT_1: &str = "mailbox 1";
+const FORMAT: &str = "mailbox 3";
+/// What it held before there was a tail, and before anything was pruned. They are read, and made the present
+/// one.
+const EARLIER: [&str; 2] = ["mailbox 2", "mailbox 1"];
 
 /// How long a lock of this same process is waited for: a child that is being started holds every open
 /// file until it has become another program, also those that are closed here meanwhile.
@@ -86,11 +88,13 @@ impl Home {
         match fs::read_to_string(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(OpenError::Store(failed("read", &path)(error))),
-            Ok(found) if ![FORMAT_1, FORMAT].contains(&found.trim_end()) => Err(OpenError::Version {
-                dir: self.dir.clone(),
-                found: found.trim_end().to_owned(),
-                known: FORMAT.to_owned(),
-            }),
+            Ok(found) if found.trim_end() != FORMAT && !EARLIER.contains(&found.trim_end()) => {
+                Err(OpenError::Version {
+                    dir: self.dir.clone(),
+                    found: found.trim_end().to_owned(),
+                    known: FORMAT.to_owned(),
+                })
+            }
             Ok(_) if !self.journal().exists() => Err(OpenError::Store(StoreError::Damaged {
                 path: self.dir.clone(),
                 what: "its folder journal is gone".to_owned(),
@@ -105,12 +109,12 @@ impl Home {
     }
 
     /// Makes a finished database called `journal.new`, with what `fill` writes to it.
-    fn make(&self, fill: impl FnOnce(&Journal) -> Result<(), StoreError>) -> Result<(), StoreError> {
+    fn make(&self, fill: impl FnOnce(&Database) -> Result<(), StoreError>) -> Result<(), StoreError> {
         let unfinished = self.dir.join("journal.new");
         remove(&unfinished)?;
-        let journal = Journal::open(&unfinished)?;
-        fill(&journal)?;
-        journal.close()?;
+        let database = Database::open(&unfinished)?;
+        fill(&database)?;
+        database.close()?;
         for entry in fs::read_dir(&unfinished).map_err(failed("read", &unfinished))? {
             let path = entry.map_err(failed("read", &unfinished))?.path();
             File::open(&path)
@@ -127,7 +131,7 @@ impl Home {
     }
 
     /// Makes a copy of the journal called `journal.next`.
-    pub(super) fn copy_journal(&self, journal: &Journal) -> Result<(), StoreError> {
+    pub(super) fn copy_journal(&self, journal: &Database) -> Result<(), StoreError> {
         self.make(|copy| {
             let mut batch = Vec::new();
             journal.scan(None, &mut |key, value| {
@@ -239,7 +243,7 @@ mod tests {
     async fn a_folder_of_format_1_is_read_and_becomes_the_present_one() {
         let dir = tempfile::tempdir().unwrap();
         drop(DiskStore::open(dir.path()).unwrap());
-        let journal = Journal::open(&dir.path().join("journal")).unwrap();
+        let journal = Database::open(&dir.path().join("journal")).unwrap();
         let then = include_bytes!("fixtures/chunk-v1.bin").to_vec();
         journal.write(vec![(0, then)]).unwrap();
         journal.close().unwrap();
@@ -258,7 +262,7 @@ mod tests {
         store.load(None, &mut each).await.unwrap();
         assert_eq!((messages, events), (1, 8));
         let format = fs::read_to_string(dir.path().join("format")).unwrap();
-        assert_eq!(format, "mailbox 2\n");
+        assert_eq!(format, "mailbox 3\n");
     }
 
     #[test]
@@ -266,7 +270,7 @@ mod tests {
         let check = |renames: usize| {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::open(dir.path()).unwrap();
-            let journal = Journal::open(&home.journal()).unwrap();
+            let journal = Database::open(&home.journal()).unwrap();
             journal
                 .write(vec![(7, b"seven".to_vec()), (9, vec![1; 5_000])])
                 .unwrap();
@@ -279,7 +283,7 @@ mod tests {
             }
             drop(home);
             let home = Home::open(dir.path()).unwrap();
-            let journal = Journal::open(&home.journal()).unwrap();
+            let journal = Database::open(&home.journal()).unwrap();
             let chunks = journal.some(0, 100, 10).unwrap();
             assert_eq!(chunks.iter().map(|(key, _)| *key).collect::<Vec<_>>(), [7, 9]);
             assert_eq!(chunks[0].1, b"seven");

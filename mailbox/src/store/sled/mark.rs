@@ -7,7 +7,8 @@
 //! its mark has lost what was acknowledged.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::store::StoreError;
@@ -59,9 +60,8 @@ impl Mark {
         let mut bytes = [0; LEN];
         bytes[..8].copy_from_slice(&number);
         bytes[8..].copy_from_slice(&crc32fast::hash(&number).to_le_bytes());
-        let mut file = &self.file;
-        file.seek(SeekFrom::Start(0))
-            .and_then(|_| file.write_all(&bytes))
+        self.file
+            .write_all_at(&bytes, 0)
             .map_err(failed("write", &self.path))
     }
 }

@@ -61,8 +61,9 @@ impl DiskStore {
         let from = from.map_or(0, |Cursor(at)| at);
         if from == 0 {
             self.live = 0;
+            self.journal_mut()?.settle()?;
         }
-        let newest = self.next.saturating_sub(1);
+        let newest = self.journal_mut()?.settled()?;
         let values = self.journal()?.some(from, newest, STEP)?;
         let Some((last, _)) = values.last() else {
             return Ok(None);
@@ -122,16 +123,15 @@ impl DiskStore {
     /// Writes the journal anew where most of its file is empty: the database uses freed parts of it
     /// again, but never gives them back.
     fn slim(&mut self) -> Result<(), StoreError> {
-        let size = self.journal()?.size()?;
+        let size = self.journal()?.database().size()?;
         if size < SLIM_ABOVE || self.live > SLIM_AT_MOST || size / SLIM_FROM < self.live {
             return Ok(());
         }
-        let journal = self.journal()?;
-        self.home.copy_journal(journal)?;
+        self.home.copy_journal(self.journal()?.database())?;
         // From here on the journal is closed, and opened again by its name.
         self.journal = None;
         self.home.swap_journal()?;
-        self.journal = Some(Journal::open(&self.home.journal())?);
+        self.journal = Some(Journal::open(&self.home, self.tail)?);
         Ok(())
     }
 
