@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use child::{Captured, Command, CommandError, Exit, Finished};
+use mailbox::rotation::Rotation;
 
 use crate::files::{Entry, FileError, Home, KeyedLine};
 use crate::{Fault, HomePath, Reason};
@@ -20,7 +21,8 @@ pub trait Effects: Send + Sync {
     /// Reads a file; `None` where there is none.
     fn read_file<'a>(&'a mut self, path: &'a HomePath) -> Effected<'a, Option<Vec<u8>>>;
 
-    /// Reads the last lines of a file that fit into `most` bytes; `None` where there is no file.
+    /// Reads the last lines of a file that fit into `most` bytes, those of its earlier pieces included; `None` where
+    /// there is no file.
     fn read_tail<'a>(&'a mut self, path: &'a HomePath, most: u64) -> Effected<'a, Option<Vec<u8>>>;
 
     /// Lists a directory by name; nothing where there is none.
@@ -114,8 +116,13 @@ impl Real {
     /// Effects on this home. Those of one process share one value or clones of it, so that their writes follow
     /// one another.
     pub fn on(home: impl Into<PathBuf>) -> Self {
+        Self::rotating(home, Rotation::default())
+    }
+
+    /// The same, where files of lines are cut, and their pieces kept, as this says (contract, section 3, rule 8).
+    pub fn rotating(home: impl Into<PathBuf>, rotation: Rotation) -> Self {
         Self {
-            home: Arc::new(Home::at(home)),
+            home: Arc::new(Home::at(home, rotation)),
         }
     }
 

@@ -1,19 +1,23 @@
 //! Files below the home, written so that a crash at any line leaves either the old or the new.
 
+mod lines;
+
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
+use mailbox::rotation::Rotation;
 
 use crate::HomePath;
+use lines::holds;
 
 /// The largest file that is read whole, in bytes: what an actor keeps in one file is rotated long before.
 pub const MAX_READ: u64 = 64 * 1024 * 1024;
 
-/// How far from its end a file is searched for lines that are there already, in bytes. A line is appended twice
+/// How far from its end a file, with its earlier pieces, is searched for lines that are there already, in bytes. A line is appended twice
 /// only when its turn runs again, which is soon: some ten thousand lines later at the most.
 pub const KEYS_SEARCHED: u64 = 4 * 1024 * 1024;
 
@@ -74,13 +78,15 @@ pub enum FileError {
 #[derive(Debug)]
 pub(crate) struct Home {
     root: PathBuf,
+    rotation: Rotation,
     writing: Mutex<()>,
 }
 
 impl Home {
-    pub(crate) fn at(root: impl Into<PathBuf>) -> Self {
+    pub(crate) fn at(root: impl Into<PathBuf>, rotation: Rotation) -> Self {
         Self {
             root: root.into(),
+            rotation,
             writing: Mutex::new(()),
         }
     }
@@ -108,25 +114,10 @@ impl Home {
         }
     }
 
-    /// The last lines of a file that fit into `most` bytes, whole ones; `None` where there is no file.
+    /// The last lines of a file that fit into `most` bytes, whole ones, those of its earlier pieces included; `None`
+    /// where there is no file.
     pub(crate) fn tail(&self, path: &HomePath, most: u64) -> Result<Option<Vec<u8>>, FileError> {
-        let read = || -> io::Result<Vec<u8>> {
-            let mut file = open_regular(&path.below(&self.root))?;
-            let skipped = file.metadata()?.len().saturating_sub(most);
-            // One byte more tells whether the first line is whole.
-            file.seek(SeekFrom::Start(skipped.saturating_sub(1)))?;
-            let mut bytes = Vec::new();
-            file.take(most + 1).read_to_end(&mut bytes)?;
-            if skipped > 0 {
-                let begin = bytes
-                    .iter()
-                    .position(|byte| *byte == b'\n')
-                    .map_or(bytes.len(), |at| at + 1);
-                bytes.drain(..begin);
-            }
-            Ok(bytes)
-        };
-        match read() {
+        match lines::tail(&path.below(&self.root), most) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if is_absent(&error) => Ok(None),
             Err(source) => Err(FileError::Io {
@@ -194,7 +185,8 @@ impl Home {
         })
     }
 
-    /// Appends the lines that are not there yet, in one write and one sync; the number that were appended.
+    /// Appends the lines that are not there yet, in one write and one sync; the number that were appended. A file that is
+    /// full or old is cut first.
     pub(crate) fn append(&self, path: &HomePath, lines: &[KeyedLine]) -> Result<usize, FileError> {
         for KeyedLine { key, line } in lines {
             let why = match () {
@@ -208,34 +200,7 @@ impl Home {
             });
         }
         let _writing = self.turn_to_write();
-        let append = || -> io::Result<usize> {
-            let target = path.below(&self.root);
-            let directory = make_parent(&target)?;
-            let mut file = options()
-                .read(true)
-                .write(true)
-                .create(true)
-                .truncate(false)
-                .open(&target)?;
-            let len = file.metadata()?.len();
-            let tail = read_tail(&mut file, len)?;
-            let (end, text, appended) = continued(len, &tail, lines);
-            if text.is_empty() {
-                return Ok(0);
-            }
-            file.set_len(end)?;
-            file.seek(SeekFrom::Start(end))?;
-            if let Err(error) = file.write_all(text.as_bytes()).and_then(|()| file.sync_data()) {
-                // Half a line is worse than none, and a full disk takes a file that shrinks.
-                let _ = file.set_len(end);
-                return Err(error);
-            }
-            if len == 0 {
-                File::open(directory)?.sync_all()?;
-            }
-            Ok(appended)
-        };
-        append().map_err(|source| FileError::Io {
+        lines::append(&path.below(&self.root), lines, &self.rotation).map_err(|source| FileError::Io {
             doing: "append to",
             path: path.clone(),
             source,
@@ -246,62 +211,6 @@ impl Home {
         // Nothing is guarded but the order, so a panic under the lock has spoilt nothing.
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What to append to a file that ends in `tail`: where to, which text, and how many of the lines it holds.
-///
-/// A last line without a line break is either the beginning of one of these lines, torn by a crash, which is
-/// written over; or somebody else's, which is ended.
-fn continued(len: u64, tail: &str, lines: &[KeyedLine]) -> (u64, String, usize) {
-    let torn = &tail[tail.rfind('\n').map_or(0, |at| at + 1)..];
-    let ours = !torn.is_empty()
-        && lines
-            .iter()
-            .any(|new| new.line.starts_with(torn) && new.line != torn);
-    let (end, whole) = if ours {
-        (len - torn.len() as u64, &tail[..tail.len() - torn.len()])
-    } else {
-        (len, tail)
-    };
-
-    let mut text = String::new();
-    let mut appended = 0;
-    for KeyedLine { key, line } in lines {
-        if !whole.lines().chain(text.lines()).any(|there| holds(there, key)) {
-            text.push_str(line);
-            text.push('\n');
-            appended += 1;
-        }
-    }
-    if !ours && !torn.is_empty() {
-        text.insert(0, '\n');
-    }
-    (end, text, appended)
-}
-
-/// Whether a line holds a key as a word of its own: what stands before and after it, past the marks that keys are
-/// made of (`-_./:#`), is no letter or digit.
-fn holds(line: &str, key: &str) -> bool {
-    let is_mark = |c: &char| "-_./:#".contains(*c);
-    !key.is_empty()
-        && line.match_indices(key).any(|(at, _)| {
-            let before = line[..at].chars().rev().find(|c| !is_mark(c));
-            let after = line[at + key.len()..].chars().find(|c| !is_mark(c));
-            !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
-        })
-}
-
-fn read_tail(file: &mut File, len: u64) -> io::Result<String> {
-    file.seek(SeekFrom::Start(len.saturating_sub(KEYS_SEARCHED)))?;
-    let mut bytes = Vec::new();
-    file.take(KEYS_SEARCHED).read_to_end(&mut bytes)?;
-    // A cut at both ends of a character, or bytes that are no text, must not change the length: `continued`
-    // counts from the end.
-    Ok(bytes.utf8_chunks().fold(String::new(), |mut text, chunk| {
-        text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| '\u{1a}'));
-        text
-    }))
 }
 
 /// Opens a file to read it. A pipe or a device in its place would be waited for without end.
@@ -350,7 +259,10 @@ mod tests {
     /// A file with this text, these lines appended to it.
     fn appended(before: &str, lines: &[KeyedLine]) -> (String, usize) {
         let directory = tempfile::tempdir().unwrap();
-        let (home, path) = (Home::at(directory.path()), "log/lines.jsonl".parse().unwrap());
+        let (home, path) = (
+            Home::at(directory.path(), Rotation::default()),
+            "log/lines.jsonl".parse().unwrap(),
+        );
         if !before.is_empty() {
             home.write(&path, before.as_bytes()).unwrap();
         }
@@ -364,7 +276,7 @@ mod tests {
     #[test]
     fn a_file_is_written_whole_and_read_back() {
         let directory = tempfile::tempdir().unwrap();
-        let home = Home::at(directory.path());
+        let home = Home::at(directory.path(), Rotation::default());
         let path = "deep/er/file.md".parse().unwrap();
         assert_eq!(home.read(&path).unwrap(), None);
         home.write(&path, b"one").unwrap();
@@ -429,7 +341,10 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_are_left_alone() {
         let directory = tempfile::tempdir().unwrap();
-        let (home, path) = (Home::at(directory.path()), "x".parse().unwrap());
+        let (home, path) = (
+            Home::at(directory.path(), Rotation::default()),
+            "x".parse().unwrap(),
+        );
         home.write(&path, b"\xff\xfe\nhalf \xe2\x82").unwrap();
         home.append(&path, &[line("k", "k")]).unwrap();
         assert_eq!(
@@ -441,12 +356,162 @@ mod tests {
     #[test]
     fn a_line_that_could_not_be_known_again_is_refused() {
         let directory = tempfile::tempdir().unwrap();
-        let (home, path) = (Home::at(directory.path()), "x".parse().unwrap());
+        let (home, path) = (
+            Home::at(directory.path(), Rotation::default()),
+            "x".parse().unwrap(),
+        );
         let check = |given: KeyedLine, text: &str| {
             assert_eq!(home.append(&path, &[given]).unwrap_err().to_string(), text);
         };
         check(line("k", "k\nl"), "a line for x has a line break");
         check(line("k", "other"), "a line for x does not hold its key");
         check(line("", "other"), "a line for x does not hold its key");
+    }
+
+    fn small() -> Rotation {
+        Rotation {
+            size: 200,
+            ..Rotation::default()
+        }
+    }
+
+    /// Every line of a file and its earlier pieces, in their order.
+    fn all_lines(path: &Path) -> Vec<String> {
+        let mut pieces = mailbox::rotation::earlier(path).unwrap();
+        pieces.push(path.to_owned());
+        let text: String = pieces
+            .iter()
+            .filter_map(|piece| fs::read_to_string(piece).ok())
+            .collect();
+        assert!(text.ends_with('\n'), "{text:?}");
+        text.lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_full_file_is_cut_and_its_lines_are_known_from_the_earlier_pieces() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::at(directory.path(), small());
+        let path: HomePath = "retro.jsonl".parse().unwrap();
+        let lines: Vec<KeyedLine> = (0..40)
+            .map(|n| {
+                line(
+                    &format!("\"m-{n}\""),
+                    &format!("{{\"msg_id\":\"m-{n}\",\"text\":\"........\"}}"),
+                )
+            })
+            .collect();
+        for line in &lines {
+            assert_eq!(home.append(&path, std::slice::from_ref(line)).unwrap(), 1);
+        }
+        let file = directory.path().join("retro.jsonl");
+        let pieces = mailbox::rotation::earlier(&file).unwrap();
+        assert!(pieces.len() > 4, "{pieces:?}");
+        // A turn that runs again finds its line in whichever piece it is.
+        assert_eq!(home.append(&path, &lines).unwrap(), 0);
+        let texts: Vec<String> = lines.iter().map(|line| line.line.clone()).collect();
+        assert_eq!(all_lines(&file), texts);
+        // The tail goes over the cuts, and ends where whole lines do.
+        let tail = home.tail(&path, 100).unwrap().unwrap();
+        assert_eq!(
+            String::from_utf8(tail).unwrap(),
+            format!("{}\n{}\n", texts[38], texts[39])
+        );
+        let whole = home.tail(&path, 1 << 20).unwrap().unwrap();
+        assert_eq!(String::from_utf8(whole).unwrap().lines().count(), 40);
+        // Cut and nothing appended since: the tail is there all the same.
+        fs::rename(&file, directory.path().join("retro.jsonl.20991231T235959.999Z")).unwrap();
+        assert!(home.tail(&path, 100).unwrap().is_some());
+        assert_eq!(home.tail(&"other.jsonl".parse().unwrap(), 100).unwrap(), None);
+    }
+
+    #[test]
+    fn what_people_read_is_not_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::at(directory.path(), small());
+        let path: HomePath = "DECISIONS.md".parse().unwrap();
+        for n in 0..40 {
+            home.append(
+                &path,
+                &[line(&format!("({n})"), &format!("- to be decided ({n})"))],
+            )
+            .unwrap();
+        }
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn pieces_go_when_nothing_in_them_is_to_be_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let (home, path) = (Home::at(directory.path(), small()), "x.jsonl".parse().unwrap());
+        let old = directory.path().join("x.jsonl.20200101T000000.000Z");
+        fs::write(&old, "old\n").unwrap();
+        let file = File::options().append(true).open(&old).unwrap();
+        file.set_modified(std::time::SystemTime::now() - 2 * Rotation::default().keep)
+            .unwrap();
+        for n in 0..40 {
+            home.append(&path, &[line(&format!("k{n}"), &format!("k{n} ........"))])
+                .unwrap();
+        }
+        assert!(!old.exists());
+        assert_eq!(all_lines(&directory.path().join("x.jsonl")).len(), 40);
+    }
+
+    /// Processes share no lock of ours in memory: two homes stand for them. The third writes as any program does.
+    #[test]
+    fn several_that_append_at_once_tear_and_lose_no_line() {
+        const EACH: usize = 300;
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("x.jsonl");
+        // The one that does not ask keeps its file open, also when it is cut.
+        let mut open = File::options().append(true).create(true).open(&file).unwrap();
+        std::thread::scope(|scope| {
+            for name in ["a", "b"] {
+                let root = directory.path();
+                scope.spawn(move || {
+                    let rotation = Rotation {
+                        size: 4_000,
+                        ..Rotation::default()
+                    };
+                    let (home, path) = (Home::at(root, rotation), "x.jsonl".parse().unwrap());
+                    for n in 0..EACH {
+                        let key = format!("{name}{n}");
+                        let appended = home.append(&path, &[line(&key, &format!("{key} ................"))]);
+                        assert_eq!(appended.unwrap(), 1);
+                    }
+                });
+            }
+            scope.spawn(|| {
+                for n in 0..EACH {
+                    open.write_all(format!("c{n} ................\n").as_bytes())
+                        .unwrap();
+                }
+            });
+        });
+        let mut found = all_lines(&file);
+        found.sort();
+        let mut expected: Vec<String> = ["a", "b", "c"]
+            .iter()
+            .flat_map(|name| (0..EACH).map(move |n| format!("{name}{n} ................")))
+            .collect();
+        expected.sort();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_no_file_is_named_and_not_waited_for() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = Home::at(directory.path(), Rotation::default());
+        fs::create_dir(directory.path().join("folder.jsonl")).unwrap();
+        let made = std::process::Command::new("mkfifo")
+            .arg(directory.path().join("pipe.jsonl"))
+            .status();
+        assert!(made.unwrap().success());
+        for name in ["folder.jsonl", "pipe.jsonl"] {
+            let path = name.parse().unwrap();
+            let error = home.append(&path, &[line("k", "k")]).unwrap_err();
+            assert_eq!(error.to_string(), format!("cannot append to {name}"));
+            assert!(home.read(&path).is_err());
+            assert!(home.tail(&path, 10).is_err());
+        }
     }
 }
