@@ -10,9 +10,11 @@ use pulls::{PrNumber, PrRef, RepoName};
 use crate::duration::Span;
 use crate::failure::{Exit, Failure};
 
+mod looking;
 mod torture;
 mod transfer;
 
+pub use looking::{Pr, Report};
 pub use torture::{Full, Torture};
 pub use transfer::{Export, Import};
 
@@ -92,6 +94,10 @@ pub enum Command {
     },
     /// The post-mortem: a mailbox in order, each message with everything that happened to it
     Replay(Replay),
+    /// The pipeline's own numbers over a range of time, as text, JSON or a page with plots
+    Report(Report),
+    /// One pull request's story in time order: what it was found to be, every message, what came of it
+    Pr(Pr),
     /// Mailboxes as JSONL: every message with what happened to it
     Export(Export),
     /// Take in what `sweep export` wrote; what is known by its id stays as it is

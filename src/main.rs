@@ -8,6 +8,7 @@ mod duration;
 mod failure;
 mod history;
 mod home;
+mod lines;
 mod logging;
 mod mirroring;
 mod print;
@@ -16,6 +17,7 @@ mod signals;
 mod token;
 mod transfer;
 mod views;
+mod when;
 mod wiring;
 
 use std::process::ExitCode;

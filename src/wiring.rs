@@ -2,10 +2,9 @@
 //! where the mailboxes lie.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use std::{fs, io};
 
 use actors::drip::Drip;
 use actors::investigate::Investigate;
@@ -13,7 +12,7 @@ use actors::pr_state::{PrState, Rules, Selection, WorkingSet};
 use actors::qa::Qa;
 use actors::retro::Retro;
 use github::{EndpointError, Endpoints, Limits, Reader};
-use mailbox::{Clock, MailboxName, Mailboxes, Moment, OpenError, Policy, SystemClock};
+use mailbox::{Clock, MailboxName, MailboxStatus, Mailboxes, Moment, OpenError, Policy, SystemClock};
 use runtime::control::{self, Connected, ControlError, Holder};
 use runtime::{
     Actor, ActorState, ActorStatus, ChildSpec, External, HandledBy, Host, HostBuilder, Overview, Registry,
@@ -27,8 +26,10 @@ use crate::mirroring::{Kept, Mirroring};
 use crate::token::Credentials;
 
 mod handlers;
+mod post_mortem;
 
 pub use handlers::Handler;
+pub use post_mortem::PostMortem;
 
 /// The variable that says where GitHub's REST API is.
 pub const API_VARIABLE: &str = "GITHUB_API_URL";
@@ -395,38 +396,7 @@ impl Opened {
             return Ok(control::connect(home).await?.overview().await?);
         }
         let mailboxes = self.mailboxes.status().await?;
-        let actors: Vec<ActorStatus> = self
-            .registry
-            .actors()
-            .map(|name| {
-                let mailbox = mailboxes.iter().find(|mailbox| mailbox.name == *name);
-                let intents = self.registry.intents(name).unwrap_or_default();
-                ActorStatus {
-                    name: name.clone(),
-                    intents: intents.into_iter().map(str::to_owned).collect(),
-                    state: match self.registry.handled_by(name) {
-                        Some(HandledBy::Pull) => ActorState::Elsewhere,
-                        Some(HandledBy::Type | HandledBy::Program) | None => ActorState::Stopped,
-                    },
-                    restarts: 0,
-                    last_failure: None,
-                    unread: mailbox.map_or(0, |mailbox| mailbox.unread),
-                    oldest_unread: mailbox.and_then(|mailbox| mailbox.oldest_unread),
-                    quarantined: mailbox.map_or(0, |mailbox| mailbox.quarantined),
-                    takt: None,
-                }
-            })
-            .collect();
-        let seen = Seen {
-            now: self.clock.now(),
-            actors: &actors,
-            mailboxes: &mailboxes,
-            unread_limit: config.actors.unread_limit.get(),
-            watermarks: watermarks(config),
-            refused: None,
-        };
-        let attention = attention(&seen, &[]);
-        Ok(Overview { actors, attention })
+        Ok(at_rest(&self.registry, &mailboxes, config, self.clock.now()))
     }
 
     /// Finishes what was asked, writes the mirror and closes the mailboxes.
@@ -443,7 +413,8 @@ impl Opened {
     }
 }
 
-fn declared(registry: &Registry, of: &MailboxName) -> Result<(), Failure> {
+/// Refuses a mailbox that no declared actor has.
+pub fn declared(registry: &Registry, of: &MailboxName) -> Result<(), Failure> {
     if *of == MailboxName::dead_letter() || registry.mailboxes().any(|mailbox| mailbox == of) {
         return Ok(());
     }
@@ -452,8 +423,7 @@ fn declared(registry: &Registry, of: &MailboxName) -> Result<(), Failure> {
         true => format!("{of} consumes no messages: it has only its own tick"),
         false => format!("there is no actor {of}"),
     };
-    Err(Failure::new(Exit::Usage, headline)
-        .mend(format!("Those with a mailbox are: {}.", known.join(", "))))
+    Err(Failure::new(Exit::Usage, headline).mend(format!("Those with a mailbox are: {}.", known.join(", "))))
 }
 
 fn open_mailboxes(home: &Home, config: &Config, clock: &Arc<dyn Clock>) -> Result<Mailboxes, OpenError> {
@@ -474,6 +444,41 @@ fn held_by(holder: &Holder) -> Failure {
     ))
 }
 
+/// Every declared actor and what a person must look at, where no actor runs.
+fn at_rest(registry: &Registry, mailboxes: &[MailboxStatus], config: &Config, now: Moment) -> Overview {
+    let actors: Vec<ActorStatus> = registry
+        .actors()
+        .map(|name| {
+            let mailbox = mailboxes.iter().find(|mailbox| mailbox.name == *name);
+            let intents = registry.intents(name).unwrap_or_default();
+            ActorStatus {
+                name: name.clone(),
+                intents: intents.into_iter().map(str::to_owned).collect(),
+                state: match registry.handled_by(name) {
+                    Some(HandledBy::Pull) => ActorState::Elsewhere,
+                    Some(HandledBy::Type | HandledBy::Program) | None => ActorState::Stopped,
+                },
+                restarts: 0,
+                last_failure: None,
+                unread: mailbox.map_or(0, |mailbox| mailbox.unread),
+                oldest_unread: mailbox.and_then(|mailbox| mailbox.oldest_unread),
+                quarantined: mailbox.map_or(0, |mailbox| mailbox.quarantined),
+                takt: None,
+            }
+        })
+        .collect();
+    let seen = Seen {
+        now,
+        actors: &actors,
+        mailboxes,
+        unread_limit: config.actors.unread_limit.get(),
+        watermarks: watermarks(config),
+        refused: None,
+    };
+    let attention = attention(&seen, &[]);
+    Overview { actors, attention }
+}
+
 /// How full a mailbox may be.
 fn watermarks(config: &Config) -> Watermarks {
     Watermarks {
@@ -482,91 +487,12 @@ fn watermarks(config: &Config) -> Watermarks {
     }
 }
 
-/// Mailboxes to read after the fact, which are left as they are.
-pub struct PostMortem {
-    /// The mailboxes: those of a `sweep run` that holds the home, or a copy.
-    pub mailboxes: Mailboxes,
-    /// Of a copy: when it was opened. What is stamped later is the reader's own doing.
-    pub read_at: Option<Moment>,
-    registry: Arc<Registry>,
-    /// Removed with this value.
-    _copy: Option<tempfile::TempDir>,
-}
-
-impl PostMortem {
-    /// Asks the `sweep run` that holds the home; without one, copies its mailboxes and opens the copy, since
-    /// opening writes.
-    pub async fn open(home: &Home, config: &Config) -> Result<Self, Failure> {
-        let registry = Arc::new(registry(config)?);
-        match control::connect(&home.path).await {
-            Ok(holder) => {
-                let mailboxes = holder.mailboxes().await?;
-                return Ok(Self {
-                    mailboxes,
-                    read_at: None,
-                    registry,
-                    _copy: None,
-                });
-            }
-            Err(ControlError::Absent { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
-        let from = home.path.join(MAILBOX);
-        let copied = |error| {
-            Failure::new(Exit::Other, format!("cannot copy {}", from.display()))
-                .because(error)
-                .mend("Name a home that has mailboxes with --home, and make room in the temporary directory.")
-        };
-        let copy = tempfile::Builder::new()
-            .prefix("sweep-replay-")
-            .tempdir()
-            .map_err(copied)?;
-        copy_files(&from, copy.path()).map_err(copied)?;
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
-        let read_at = Some(clock.now());
-        let mailboxes = Mailboxes::open_sled(copy.path(), clock)?;
-        Ok(Self {
-            mailboxes,
-            read_at,
-            registry,
-            _copy: Some(copy),
-        })
-    }
-
-    /// Refuses a mailbox that no declared actor has and that is not there.
-    pub fn known(&self, of: &MailboxName) -> Result<(), Failure> {
-        declared(&self.registry, of)
-    }
-
-    /// Who consumes what.
-    pub fn registry(&self) -> Arc<Registry> {
-        Arc::clone(&self.registry)
-    }
-
-    /// Lets go of the mailboxes, and removes the copy.
-    pub async fn close(self) {
-        self.mailboxes.close().await;
-    }
-}
-
-/// Copies a folder's files and folders; what is neither (a socket, a pipe) is left out.
-fn copy_files(from: &Path, to: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (kind, target) = (entry.file_type()?, to.join(entry.file_name()));
-        if kind.is_dir() {
-            fs::create_dir(&target)?;
-            copy_files(&entry.path(), &target)?;
-        } else if kind.is_file() {
-            fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
-}
-
 /// How a declared mailbox is treated, wherever its actor lives.
 fn policy_of(config: &Config, mailbox: &MailboxName) -> Policy {
-    policy(config, config.declared.iter().find(|actor| actor.name == *mailbox))
+    policy(
+        config,
+        config.declared.iter().find(|actor| actor.name == *mailbox),
+    )
 }
 
 /// What a mailbox does about failure and repetition: of an actor that has a file of its own, or of a built-in.

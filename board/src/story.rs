@@ -267,7 +267,7 @@ impl Telling {
     /// A message with what happened to it, where it names this pull request.
     pub fn message(&mut self, message: &Replayed) {
         let envelope = &message.envelope;
-        if about(envelope).as_ref() != Some(&self.at) {
+        if !self.can_be_in(envelope.message.line()) || about(envelope).as_ref() != Some(&self.at) {
             return;
         }
         if let Some(head) = envelope

@@ -8,9 +8,11 @@ mod export;
 mod import;
 pub mod inbox;
 mod next;
+mod pr;
 mod pr_state;
 mod quarantine;
 mod replay;
+mod report;
 mod run;
 mod send;
 mod torture;
@@ -75,6 +77,8 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Nack(choice) => wait(ack::nack(&context, &choice)),
         Command::Quarantine { verb } => wait(quarantine::run(&context, verb)),
         Command::Replay(choice) => wait(replay::run(&context, &choice)),
+        Command::Report(choice) => wait(report::run(&context, &choice)),
+        Command::Pr(choice) => wait(pr::run(&context, &choice)),
         Command::Export(choice) => wait(export::run(&context, &choice)),
         Command::Import(choice) => wait(import::run(&context, &choice)),
         Command::Torture(choice) => torture::run(&context, &choice),
