@@ -11,6 +11,8 @@
 //! **It does not** sandbox: the child has the user's files and the network, and one that leaves its process
 //! group (`setsid`) outlives it.
 //!
+//! [`git`] keeps mirrors and work trees with it.
+//!
 //! **It fails** with a [`CommandError`] that names the program. A program that ran and did not succeed is no
 //! error here: [`Finished::status`] says how it ended.
 //!

@@ -19,6 +19,15 @@ pub(super) fn usage(path: &Path) -> u64 {
     below.fold(own, |sum, entry| sum.saturating_add(usage(&entry.path())))
 }
 
+/// So little room is none: git writes its smallest files in blocks of this size.
+const NEXT_TO_NOTHING: u64 = 64 * 1024;
+
+/// Whether the disk that this path is on has no room left for this user.
+pub(super) fn is_full(path: &Path) -> bool {
+    let room = rustix::fs::statvfs(path).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    room.is_ok_and(|room| room < NEXT_TO_NOTHING)
+}
+
 /// Removes what is there, also where a program took its own directories' write permission; symbolic links are
 /// removed and never followed. Nothing there is fine.
 pub(super) fn remove(path: &Path) -> io::Result<()> {

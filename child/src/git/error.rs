@@ -27,7 +27,7 @@ pub enum GitError {
     #[error("git is not there (or not in PATH)")]
     NoGit,
     /// The git on this machine is too old.
-    #[error("git {found} is too old: {}.{} or later is needed", OLDEST.0, OLDEST.1)]
+    #[error("{found} is too old: {}.{} or later is needed", OLDEST.0, OLDEST.1)]
     TooOld {
         /// What `git version` printed.
         found: String,

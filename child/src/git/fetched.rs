@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error::{GitError, explain};
+use super::error::GitError;
 use super::invoke::{Git, Place};
 use super::keeper::{Inner, Pull};
 use super::mirror::{Mirror, Tips};
@@ -263,7 +263,7 @@ pub(super) async fn titles(
     arguments.extend(path.map(FilePath::as_str));
     let finished = git.ended(doing, repo, git.local(place, arguments)?).await?;
     if finished.status != Exit::Code(0) {
-        return Err(explain(doing, repo.as_str(), &finished));
+        return Err(git.why(doing, repo, &finished));
     }
     let text = finished.stdout.text();
     let listed = text.split('\0').filter_map(|entry| {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::credential::{Desk, Secret, Session};
+use super::disk;
 use super::error::{GitError, OLDEST, explain};
 use super::names::{Remote, Repo};
 use crate::{Command, Finished};
@@ -198,6 +199,16 @@ impl Git {
             .env("TERM", "dumb"))
     }
 
+    /// Why git ended as it did. It does not always say so where the disk is full: then the disk is asked.
+    pub(super) fn why(&self, doing: &'static str, repo: &Repo, finished: &Finished) -> GitError {
+        match explain(doing, repo.as_str(), finished) {
+            GitError::Ended { repo, .. } | GitError::Damaged { repo, .. } if disk::is_full(&self.root) => {
+                GitError::DiskFull { doing, at: repo }
+            }
+            other => other,
+        }
+    }
+
     /// Runs a git that speaks to no remote to its end, however that is.
     pub(super) async fn ended(
         &self,
@@ -219,7 +230,7 @@ impl Git {
         let finished = self.ended(doing, repo, command).await?;
         match finished.succeeded() {
             true => Ok(finished),
-            false => Err(explain(doing, repo.as_str(), &finished)),
+            false => Err(self.why(doing, repo, &finished)),
         }
     }
 

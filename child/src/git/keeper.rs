@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use super::credential::{Credentials, Desk, Helper};
 use super::error::GitError;
@@ -16,6 +16,13 @@ use super::invoke::{Ask, Git, Place};
 use super::mirror::Mirror;
 use super::names::{Branch, CommitId, Remote, Repo};
 use super::{disk, orphans};
+
+/// How long a lock may stay after its holder has gone: a program that was just being started still has the open file
+/// until it runs, and work trees are removed by the way.
+const LET_GO: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether the lock is free.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// What a keeper may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +106,7 @@ impl Keeper {
         make_private(&given)?;
         // Work trees are git's current directories: a relative root would be another one from there.
         let root = given.canonicalize().map_err(GitError::files("find", &given))?;
-        let lock = hold(&root)?;
+        let lock = hold(&root).await?;
         let desk = credentials.map(|(helper, source)| Desk { helper, source });
         let git = Git::new(&root, remote, desk);
         orphans::end(&git.mark()).await;
@@ -162,7 +169,8 @@ fn make_private(directory: &Path) -> Result<(), GitError> {
     made.map_err(GitError::files("make", directory))
 }
 
-fn hold(root: &Path) -> Result<File, GitError> {
+/// Takes the lock, which stays with the open file.
+async fn hold(root: &Path) -> Result<File, GitError> {
     let path = root.join("lock");
     let opened = File::options()
         .create(true)
@@ -170,12 +178,18 @@ fn hold(root: &Path) -> Result<File, GitError> {
         .write(true)
         .open(&path);
     let lock = opened.map_err(GitError::files("open", &path))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(lock),
-        Err(TryLockError::WouldBlock) => Err(GitError::Held {
-            path: root.to_owned(),
-        }),
-        Err(TryLockError::Error(source)) => Err(GitError::files("lock", &path)(source)),
+    let asked = Instant::now();
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(lock),
+            Err(TryLockError::WouldBlock) if asked.elapsed() < LET_GO => tokio::time::sleep(LOOK).await,
+            Err(TryLockError::WouldBlock) => {
+                return Err(GitError::Held {
+                    path: root.to_owned(),
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(GitError::files("lock", &path)(source)),
+        }
     }
 }
 
@@ -267,7 +281,7 @@ impl Inner {
             .over_the_net(ask, ["ls-remote", "--", &address, name])
             .await?;
         if !finished.succeeded() {
-            return Err(super::error::explain(doing, repo.as_str(), &finished));
+            return Err(self.git.why(doing, repo, &finished));
         }
         let text = finished.stdout.text();
         // The pattern also matches a ref that only ends in the name.

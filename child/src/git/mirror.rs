@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::disk;
-use super::error::{GitError, explain};
+use super::error::GitError;
 use super::invoke::{Ask, Place};
 use super::keeper::{Inner, Pull, off_the_runtime};
 use super::names::{CommitId, Repo};
@@ -33,7 +33,14 @@ pub(super) struct Tips {
 pub(super) struct Mirror {
     path: PathBuf,
     /// One fetch at a time: two would be in each other's locks.
-    turn: tokio::sync::Mutex<()>,
+    turn: tokio::sync::Mutex<Turn>,
+}
+
+/// What the fetch before left behind.
+#[derive(Default)]
+struct Turn {
+    /// It was ended at its deadline, or its caller went away: there may be locks and half packs.
+    broken_off: bool,
 }
 
 impl Mirror {
@@ -56,7 +63,8 @@ impl Mirror {
 
     /// Brings head and base up to date. A mirror that is damaged is made anew, once.
     pub(super) async fn fetch(&self, inner: &Arc<Inner>, pull: &Pull) -> Result<Tips, GitError> {
-        let _turn = self.turn.lock().await;
+        let mut turn = self.turn.lock().await;
+        self.tidy(&mut turn).await?;
         let fetched = match self.path.exists() {
             true => self.fetch_into(inner, pull, &self.path).await,
             false => self.make(inner, pull).await,
@@ -70,6 +78,7 @@ impl Mirror {
         };
         self.touch()?;
         self.join_packs(inner, &pull.repo).await;
+        turn.broken_off = false;
         Ok(tips)
     }
 
@@ -80,10 +89,14 @@ impl Mirror {
         repo: &Repo,
         commit: &CommitId,
     ) -> Result<bool, GitError> {
-        let _turn = self.turn.lock().await;
+        let mut turn = self.turn.lock().await;
+        self.tidy(&mut turn).await?;
         let refspec = format!("+{commit}:refs/seen/{commit}");
         match self.fetch_refs(inner, repo, &self.path, &[refspec]).await {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                turn.broken_off = false;
+                Ok(true)
+            }
             // The remote knows no such commit, or hands out none that no branch leads to: it says so in words of
             // its own choosing.
             Err(GitError::Ended { .. } | GitError::RefGone { .. } | GitError::Damaged { .. }) => Ok(false),
@@ -91,15 +104,24 @@ impl Mirror {
         }
     }
 
+    /// Clears what the fetch before left, and takes it that this one will leave something too, until it says not.
+    async fn tidy(&self, turn: &mut Turn) -> Result<(), GitError> {
+        if turn.broken_off && self.path.exists() {
+            let path = self.path.clone();
+            off_the_runtime(move || disk::clear_leftovers(&path).map_err(GitError::files("clear", &path)))
+                .await?;
+        }
+        turn.broken_off = true;
+        Ok(())
+    }
+
     /// A mirror is made aside and moved to its place when it is whole.
     async fn make(&self, inner: &Arc<Inner>, pull: &Pull) -> Result<Tips, GitError> {
-        let aside = inner.new_at().join(inner.fresh_name());
-        let made = self.make_at(inner, pull, &aside).await;
-        if made.is_err() {
-            let (inner, aside) = (Arc::clone(inner), aside.clone());
-            off_the_runtime(move || inner.discard(&aside)).await?;
-        }
-        made
+        let aside = Aside {
+            inner,
+            path: inner.new_at().join(inner.fresh_name()),
+        };
+        self.make_at(inner, pull, &aside.path).await
     }
 
     async fn make_at(&self, inner: &Inner, pull: &Pull, aside: &Path) -> Result<Tips, GitError> {
@@ -147,7 +169,7 @@ impl Mirror {
             .await?;
         let fork = finished.stdout.text().trim().parse().ok();
         if fork.is_none() && finished.status != crate::Exit::Code(1) {
-            return Err(explain(doing, pull.repo.as_str(), &finished));
+            return Err(inner.git.why(doing, &pull.repo, &finished));
         }
         Ok(Tips { head, base, fork })
     }
@@ -182,7 +204,7 @@ impl Mirror {
         };
         match finished.succeeded() {
             true => Ok(()),
-            false => Err(explain(FETCHING, repo.as_str(), &finished)),
+            false => Err(inner.git.why(FETCHING, repo, &finished)),
         }
     }
 
@@ -213,6 +235,19 @@ impl Mirror {
     async fn remove(&self, inner: &Arc<Inner>) -> Result<(), GitError> {
         let (inner, path) = (Arc::clone(inner), self.path.clone());
         off_the_runtime(move || inner.discard(&path)).await
+    }
+}
+
+/// A mirror in the making, gone with this unless it was moved to its place.
+struct Aside<'a> {
+    inner: &'a Arc<Inner>,
+    path: PathBuf,
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        // Also where the caller goes away in the middle. What cannot be removed goes at the next open.
+        let _ = self.inner.discard(&self.path);
     }
 }
 

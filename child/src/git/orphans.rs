@@ -27,7 +27,9 @@ pub(super) async fn end(mark: &OsStr) {
             return;
         }
         for process in left {
-            if let Ok(group) = rustix::process::getpgid(Some(process)) {
+            // Ours have groups of their own: whoever shares this process's is somebody else.
+            let group = rustix::process::getpgid(Some(process)).ok();
+            if let Some(group) = group.filter(|group| *group != rustix::process::getpgrp()) {
                 let _ = rustix::process::kill_process_group(group, Signal::KILL);
             }
         }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::disk;
-use super::error::{GitError, explain};
+use super::error::GitError;
 use super::fetched::{Fetched, Title, titles};
 use super::invoke::{Ask, Place};
 use super::names::{Branch, CommitId, FilePath, Person, Repo};
@@ -16,6 +16,15 @@ const MOST_FILES: usize = 50;
 /// Bytes are taken as they are: no line ending, filter or keyword of the repository's attributes turns a fresh
 /// checkout into one with changes, which git would not rebase.
 const AS_IT_IS: &str = "* -text -eol -ident -filter -working-tree-encoding\n";
+
+/// What a remote says to one of two pushes at the same moment.
+const PASSING: [&str; 5] = [
+    "lock",
+    "failed to update ref",
+    "failed to write",
+    "incorrect old value",
+    "reference already exists",
+];
 
 const REBASING: &str = "rebasing";
 const PUSHING: &str = "pushing to";
@@ -151,7 +160,7 @@ impl Work<'_> {
             }
             // Every file was settled by a resolution; a second stop at one commit has another reason.
             if stopped_at.is_none() || stopped_at == stopped_before {
-                return Err(explain(REBASING, self.repo().as_str(), &finished));
+                return Err(self.fetched.inner.git.why(REBASING, self.repo(), &finished));
             }
             finished = self.run(&["rebase", "--continue"]).await?;
             stopped_before = stopped_at;
@@ -218,7 +227,7 @@ impl Work<'_> {
         let finished = self.run(arguments).await?;
         match finished.succeeded() {
             true => Ok(finished.stdout.text()),
-            false => Err(explain(REBASING, self.repo().as_str(), &finished)),
+            false => Err(self.fetched.inner.git.why(REBASING, self.repo(), &finished)),
         }
     }
 
@@ -322,15 +331,21 @@ impl Clean {
         }
         let report = finished.stdout.text();
         let Some(refusal) = report.lines().find_map(|line| line.strip_prefix("!\t")) else {
-            return Err(explain(PUSHING, to.as_str(), &finished));
+            return Err(inner.git.why(PUSHING, to, &finished));
         };
         // Whoever refused and why: what counts is where the branch is now.
+        let said = refusal_of(refusal, &finished);
         match inner.stands_at(to, &full).await? {
             Some(now) if now == self.head => Ok(Pushed::Done),
             now if now.as_ref() != Some(&self.seen) => Ok(Pushed::Moved { now }),
-            _ => Ok(Pushed::Refused {
-                said: refusal_of(refusal, &finished),
+            // Another push was just then under way.
+            _ if PASSING.iter().any(|passing| said.contains(passing)) => Err(GitError::Ended {
+                doing: PUSHING,
+                repo: to.to_string(),
+                exit: finished.status,
+                said,
             }),
+            _ => Ok(Pushed::Refused { said }),
         }
     }
 }

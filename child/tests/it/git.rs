@@ -3,6 +3,7 @@
 mod crash;
 mod forge;
 mod jobs;
+mod machine;
 mod room;
 mod secrets;
 mod site;

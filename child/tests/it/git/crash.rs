@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use child::git::{Keeper, Limits, Pushed, Rebased, Remote};
+use child::git::{GitError, Keeper, Limits, Next, Pushed, Rebased, Remote};
 
 use super::forge::{Forge, Request, Verdict};
 use super::site::{Site, committer, files, pull};
@@ -20,17 +20,24 @@ const BASE: &str = "CHILD_TEST_BASE";
 /// Longer than any moment takes to come.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Fetches, rebases and pushes.
+/// Fetches, rebases and pushes, again where that can help: the victim's last request may be carried out just then.
 async fn job(root: PathBuf, remote: Remote) -> Pushed {
     let keeper = Keeper::open(root, remote, Limits::default(), None).await.unwrap();
-    let fetched = keeper.fetch(&pull()).await.unwrap();
-    let Rebased::Clean(clean) = fetched.rebase(&committer()).await.unwrap() else {
+    for _ in 0..10 {
+        match attempt(&keeper).await {
+            Err(error) if error.next() == Next::Retry => {}
+            ended => return ended.unwrap(),
+        }
+    }
+    panic!("trying again does not help")
+}
+
+async fn attempt(keeper: &Keeper) -> Result<Pushed, GitError> {
+    let fetched = keeper.fetch(&pull()).await?;
+    let Rebased::Clean(clean) = fetched.rebase(&committer()).await? else {
         panic!("not clean")
     };
-    clean
-        .push(&"o/r".parse().unwrap(), &"fix".parse().unwrap())
-        .await
-        .unwrap()
+    clean.push(&"o/r".parse().unwrap(), &"fix".parse().unwrap()).await
 }
 
 /// Run by the other test, not by hand.
