@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{DirBuilder, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::config::Source;
@@ -114,6 +114,14 @@ impl Home {
         }
     }
 
+    /// The mode of a home that is open to others than its owner. One that was there before is left as it is, since
+    /// somebody made it so: it may be more than a home.
+    pub fn seen_by_others(&self) -> Option<u32> {
+        let found = std::fs::metadata(&self.path).ok()?;
+        let mode = found.permissions().mode() & 0o7777;
+        (mode & 0o077 != 0).then_some(mode)
+    }
+
     /// Makes the home where it is not there yet, for its owner alone, and sees that it can be written.
     pub fn make(&self) -> Result<(), HomeError> {
         let path = &self.path;
@@ -140,8 +148,6 @@ impl Home {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt as _;
-
     use super::*;
 
     #[test]
@@ -179,6 +185,9 @@ mod tests {
             0o700
         );
         assert_eq!(std::fs::read_dir(&home.path).unwrap().count(), 0);
+        assert_eq!(home.seen_by_others(), None);
+        std::fs::set_permissions(&home.path, std::fs::Permissions::from_mode(0o750)).unwrap();
+        assert_eq!(home.seen_by_others(), Some(0o750));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use actors::pr_state::{DispatchError, PrState, Selection, WorkingSet};
+use actors::pr_state::{DispatchError, PrState, Report, Selection, WorkingSet};
 use lifecycle::Bucket;
 use mailbox::SystemClock;
 use runtime::{OneShot, OneShotError, TurnFailure};
@@ -84,7 +84,8 @@ async fn deliver(
     progress: &Progress,
 ) -> Result<(), Failure> {
     let opened = Opened::open(&context.home, config).await?;
-    let turn = one_shot(context, Arc::clone(&opened.registry), Arc::clone(&opened.clock));
+    let turn = one_shot(context, Arc::clone(&opened.registry), Arc::clone(&opened.clock))
+        .rotation(config.rotation());
     let ran = async {
         let turn = turn.attention(opened.overview(config).await?.attention);
         turn.takt(&mut dispatcher, &opened.mailboxes)
@@ -94,10 +95,17 @@ async fn deliver(
     .await;
     progress.end();
     opened.close().await;
-    ran?;
+    // One that skipped everything is shown too, and is a failure all the same.
     let report = dispatcher
         .report()
-        .expect("a dispatch that was done has its report");
+        .filter(|report| ran.is_ok() || report.snapshot.rows.is_empty());
+    if let Some(report) = report {
+        show(report, choice)?;
+    }
+    ran.map(drop)
+}
+
+fn show(report: &Report, choice: &cli::PrState) -> Result<(), Failure> {
     let bucket = choice.bucket.map(Bucket::from);
     if choice.json {
         let mut document = report.document(bucket);
@@ -156,6 +164,9 @@ pub fn of_turn(failure: &TurnFailure) -> Failure {
         Some(error @ DispatchError::Home(_)) => Failure::new(Exit::Other, "nothing was dispatched")
             .because(with_causes(String::new(), Some(error)))
             .mend("Mend the file or its folder, or make room on the disk, and run it again."),
+        Some(error @ DispatchError::AllSkipped { .. }) => Failure::new(Exit::Other, "nothing was dispatched")
+            .because(error.to_string())
+            .mend("pr-state-errors.log in the home has each with its reason; mend what it names, and run it again."),
         Some(DispatchError::Message(_)) | None => Failure::new(Exit::Other, "nothing was dispatched")
             .because(failure.to_string())
             .mend("Nothing was sent. Run it again; RUST_LOG=debug shows each step."),

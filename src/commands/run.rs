@@ -55,10 +55,16 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     if let (Some(github), None) = (&github, &demo) {
         tokio::select! {
             checked = refuse_bad_credentials(github) => checked?,
-            () = signals.next() => return Ok(()),
+            () = signals.next() => return if choice.once { Err(interrupted()) } else { Ok(()) },
         }
     }
     let mut opened = Opened::hold(home, &config).await?;
+    if let Some(mode) = home.seen_by_others() {
+        tracing::warn!(
+            "others can look into {} (mode {mode:o}): `chmod 700` it, unless that is meant",
+            home.path.display()
+        );
+    }
     let began = opened.clock.now();
     let mut host = wiring::host(&opened, home, &config, &chosen, github.as_ref())?;
     if let Some(now) = demo.as_ref().map(Demo::now).or(context.now) {

@@ -104,6 +104,9 @@ impl From<ReadError> for Failure {
             ErrorClass::Other => Exit::Other,
         };
         let mend = match &error {
+            ReadError::Refused { message } if message.contains("scope") => {
+                "Give the token the scope that is named, at github.com/settings/tokens or with `gh auth refresh --scopes SCOPE`."
+            }
             ReadError::Refused { .. } => {
                 "Give a token that is still valid in GITHUB_TOKEN, or sign in again with `gh auth login`."
             }

@@ -3,12 +3,15 @@
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
-use std::process::Stdio;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use mailbox::{Mailboxes, SystemClock};
+use world::{DEMO_NOW, World};
 
-use crate::support::{Desk, Ended, ended, files};
+use crate::support::{Desk, Ended, Hosted, ended, files};
 
 /// Asserts an exit code and the form of the contract, and that each of these words is said.
 fn refused(run: &Ended, code: i32, words: &[&str]) {
@@ -33,6 +36,26 @@ fn a_wrong_command_line_is_usage() {
         (&["run", "--onec"], "'--once'"),
         (&["pr-state", "--limit", "201"], "1..=200"),
         (&["pr-state", "--limit", "0"], "1..=200"),
+        (&["pr-state", "--limit", "-1"], "1..=200"),
+        (&["next", "qa", "--lease", "0"], "0s is not between 1s and 30d"),
+        (&["next", "qa", "--lease", "-5m"], "\"-5m\" is not a span of time"),
+        (&["next", "qa", "--lease", "31d"], "31d is not between 1s and 30d"),
+        (
+            &["next", "qa", "--lease", "99999999999999999999d"],
+            "is not between 1s and 30d",
+        ),
+        (
+            &["nack", "qa", "m", "--reason", "x", "--retry-after", "40000d"],
+            "40000d is longer than 36500d",
+        ),
+        (
+            &["send", "qa", "reattest", "--repo", "a/b", "--pr", "0"],
+            "\"0\" is not the number of a pull request, which is a whole number from 1 on",
+        ),
+        (
+            &["send", "qa", "reattest", "--repo", "a/b", "--pr", "-1"],
+            "\"-1\" is not the number of a pull request",
+        ),
         (&["pr-state", "--repo", "../../etc"], "owner/name"),
         (&["pr-state", "--repo", "a/b;rm"], "owner/name"),
         (&["send", "../qa", "reattest"], "is not a mailbox name"),
@@ -194,10 +217,87 @@ fn a_message_that_its_actor_does_not_take_is_refused_by_name() {
             ],
             &["`pr`"],
         ),
+        (
+            &["send", "pr-state", "x"],
+            &["pr-state consumes no messages", "sweep actors"],
+        ),
+        (&["next", "pr-state"], &["pr-state consumes no messages"]),
         (&["next", "nobody"], &["there is no actor nobody"]),
         (&["inbox", "nobody"], &["there is no mailbox nobody"]),
     ] {
         refused(&desk.run(words), 2, said);
+    }
+}
+
+/// Contract, section 3: the header is the header's, and the lease is what `next` adds.
+#[test]
+fn a_payload_that_says_what_the_header_says_is_refused_by_name() {
+    let desk = Desk::new();
+    for field in ["ts", "from", "intent", "msg_id", "lease"] {
+        let payload = format!("{{\"reason\":\"r\",\"{field}\":\"x\"}}");
+        let about = ["--repo", "a/b", "--pr", "1", "--payload", &payload];
+        let run = desk.run(&[&["send", "qa", "reattest"], &about[..]].concat());
+        refused(
+            &run,
+            2,
+            &[&format!("`{field}`, which is the header's"), "another name"],
+        );
+    }
+    assert!(!desk.home().join("mailbox").exists());
+}
+
+/// What is put in the place of a file.
+fn in_its_place(kind: &str, file: &Path) {
+    match kind {
+        "pipe" => {
+            let made = Command::new("mkfifo").arg(file).status().unwrap();
+            assert!(made.success());
+        }
+        "device" => std::os::unix::fs::symlink("/dev/zero", file).unwrap(),
+        "socket" => drop(UnixListener::bind(file).unwrap()),
+        _ => std::fs::create_dir(file).unwrap(),
+    }
+}
+
+/// A pipe that nobody writes to, a device without an end: none of them is waited for.
+#[test]
+fn what_is_no_regular_file_is_refused_in_the_place_of_one() {
+    let hosted = Hosted::new(World::builder(DEMO_NOW).build());
+    for kind in ["pipe", "device", "socket", "folder"] {
+        let desk = hosted.desk();
+        std::fs::create_dir_all(desk.home().join("actors")).unwrap();
+        let config = desk.home().join("config.toml");
+        in_its_place(kind, &config);
+        refused(
+            &desk.run(&["config"]),
+            2,
+            &["config.toml", "no regular file", "Make it"],
+        );
+        match kind {
+            "folder" => std::fs::remove_dir(&config).unwrap(),
+            _ => std::fs::remove_file(&config).unwrap(),
+        }
+
+        let payload = desk.beside("payload");
+        in_its_place(kind, &payload);
+        let at = format!("@{}", payload.display());
+        let run = desk.run(&["send", "qa", "reattest", "--payload", &at]);
+        refused(&run, 2, &["--payload", "no regular file"]);
+
+        std::fs::create_dir(desk.home().join("drip-queue")).unwrap();
+        in_its_place(kind, &desk.home().join("drip-queue/q.jsonl"));
+        // A hint that cannot be read is left out, and the rest is dispatched.
+        let run = desk.run(&["pr-state", "--from-queue"]);
+        assert_eq!(run.code, Some(0), "{run:?}");
+        if kind != "folder" {
+            let why = "drip-queue/q.jsonl: skipped: cannot read drip-queue/q.jsonl: it is no regular file";
+            assert!(run.stderr.contains(why), "{run:?}");
+            assert!(desk.read("pr-state-errors.log").contains(why));
+        }
+
+        let actor = desk.home().join("actors/desk.toml");
+        in_its_place(kind, &actor);
+        refused(&desk.run(&["actors"]), 2, &["desk.toml", "no regular file"]);
     }
 }
 

@@ -5,7 +5,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
 use serde_json::{Value, json};
-use world::{DEMO_NOW, PullSpec, World};
+use world::{DEMO_NOW, Fault, PullSpec, World};
 
 use crate::support::{Desk, Ended, Hosted, files};
 
@@ -246,6 +246,73 @@ fn no_token_and_a_refused_token_are_told_apart_from_the_rest() {
         .with("GITHUB_TOKEN", "")
         .with("GH_TOKEN", hosted.served().token());
     second.good(&["pr-state", "--dry-run"]);
+}
+
+#[test]
+fn a_token_without_the_scopes_is_refused_and_told_which() {
+    let hosted = Hosted::new(three());
+    let said = "Your token has not been granted the required scopes to execute this query. The 'login' field \
+                requires one of the following scopes: ['read:org'].";
+    for operation in ["Viewer", "OpenPulls"] {
+        hosted.served().faults().clear();
+        let field = if operation == "Viewer" {
+            "Query.viewer"
+        } else {
+            "Query.search"
+        };
+        let fault = Fault::field_error(field, Some("INSUFFICIENT_SCOPES"), said).on_operation(operation);
+        hosted.served().faults().add(fault);
+        let desk = hosted.desk();
+        for words in [&["pr-state"][..], &["run", "--once"]] {
+            let run = desk.run(words);
+            assert_eq!(run.code, Some(3), "{operation}, {words:?}: {run:?}");
+            let error: Vec<&str> = run
+                .stderr
+                .lines()
+                .filter(|line| !line.contains(" WARN "))
+                .collect();
+            assert!(error.concat().contains("['read:org']"), "{run:?}");
+            assert!(error.concat().contains("scope that is named"), "{run:?}");
+        }
+    }
+    hosted.served().faults().clear();
+}
+
+/// Some that are skipped are no failure of the run; all are, since nothing came of it.
+#[test]
+fn a_run_that_skipped_every_pull_request_is_a_failure_and_one_that_skipped_some_is_none() {
+    let hosted = Hosted::new(three());
+    let protect = |repo, number| {
+        let fault = Fault::saml("Repository.pullRequest").on_pull((repo, number));
+        hosted.served().faults().add(fault);
+    };
+    protect("o/one", 1);
+    let some = hosted.desk().json(&[&["pr-state", "--json"], &AT[..]].concat());
+    assert_eq!(
+        (
+            some["prs"].as_array().unwrap().len(),
+            some["skipped"].as_array().unwrap().len()
+        ),
+        (2, 1)
+    );
+
+    protect("o/two", 2);
+    protect("p/three", 3);
+    let desk = hosted.desk();
+    let run = desk.run(&[&["pr-state", "--json"], &AT[..]].concat());
+    refused(
+        &run,
+        1,
+        &["every pull request was skipped, 3 in all", "pr-state-errors.log"],
+    );
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(document["skipped"].as_array().unwrap().len(), 3);
+    assert_eq!(desk.read("pr-state-errors.log").lines().count(), 3);
+    for words in [&["pr-state", "--dry-run"][..], &["run", "--once"]] {
+        let run = desk.run(&[words, &AT[..]].concat());
+        refused(&run, 1, &["every pull request was skipped, 3 in all"]);
+    }
+    hosted.served().faults().clear();
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! `sweep run`: one round, a demo, a drain, and the lines that other programs write.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::support::{Desk, Hosted, ended, files};
-use world::{DEMO_NOW, PullSpec, World};
+use world::{DEMO_NOW, Fault, PullSpec, World};
 
 fn signal(child: &Child, name: &str) {
     let sent = Command::new("kill")
@@ -120,8 +121,9 @@ fn actors_that_are_not_there_and_a_pinned_clock_without_an_end_are_usage() {
 #[test]
 fn a_line_that_another_program_wrote_is_taken_in_and_a_malformed_one_is_reported() {
     let desk = Desk::new();
+    let ts = chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
     let line = json!({
-        "ts": "2026-05-14T17:45:00Z", "from": "script", "intent": "audit", "msg_id": "script-1",
+        "ts": ts, "from": "script", "intent": "audit", "msg_id": "script-1",
         "repo": "a/b", "pr": 1,
     });
     desk.write("inbox/retro.jsonl", &format!("{line}\nnot json\n"));
@@ -168,6 +170,62 @@ fn an_ack_line_of_another_program_needs_no_lease() {
         (&inbox["messages"][0]["state"], &inbox["messages"][0]["outcome"]),
         (&json!("acked"), &json!("passed"))
     );
+}
+
+/// Whoever waits for a round takes exit code 0 for its end.
+#[test]
+fn a_round_that_is_interrupted_is_no_success() {
+    let hosted = Hosted::new(World::builder(DEMO_NOW).pull(PullSpec::new("o/r", 1)).build());
+    // Before it holds the home, and in the middle of its dispatch.
+    for (operation, held) in [("Viewer", false), ("OpenPulls", true)] {
+        hosted.served().faults().clear();
+        hosted
+            .served()
+            .faults()
+            .add(Fault::never_answers().on_operation(operation));
+        let desk = hosted.desk();
+        let before = hosted.served().log().len();
+        let child = desk
+            .command(&["run", "--once"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let asked = |log: &[world::Logged]| {
+            let mut since = log.iter().skip(before);
+            since.any(|request| request.operation.as_deref() == Some(operation))
+        };
+        hosted.wait_for(asked);
+        signal(&child, "INT");
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{operation}: {stderr}");
+        assert!(
+            stderr.contains("interrupted before the round was done"),
+            "{stderr}"
+        );
+        assert_eq!(desk.home().join("mailbox").exists(), held);
+    }
+    hosted.served().faults().clear();
+}
+
+#[test]
+fn a_home_that_others_can_look_into_is_said_and_left_as_it_is() {
+    let desk = Desk::new();
+    let mode = || std::fs::metadata(desk.home()).unwrap().permissions().mode() & 0o777;
+    desk.good(&["inbox"]);
+    assert_eq!(mode(), 0o700);
+    let round = ["run", "--once", "--actors", "retro"];
+    assert!(!desk.run(&round).stderr.contains("chmod"));
+    std::fs::set_permissions(desk.home(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let run = desk.run(&round);
+    assert_eq!(run.code, Some(0), "{run:?}");
+    assert_eq!(
+        run.stderr.matches("(mode 755): `chmod 700` it").count(),
+        1,
+        "{run:?}"
+    );
+    assert_eq!(mode(), 0o755);
 }
 
 #[test]

@@ -136,6 +136,20 @@ impl Running {
         running
     }
 
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill")
+            .args(["-s", name, &self.0.id().to_string()])
+            .status()
+            .unwrap();
+        assert!(sent.success());
+    }
+
     /// Kills it with SIGKILL.
     pub fn kill(mut self) {
         self.0.kill().unwrap();
@@ -144,11 +158,7 @@ impl Running {
 
     /// Asks it to end, which it must do well.
     pub fn stop(mut self) {
-        let sent = Command::new("kill")
-            .args(["-s", "TERM", &self.0.id().to_string()])
-            .status()
-            .unwrap();
-        assert!(sent.success());
+        self.signal("TERM");
         assert_eq!(self.0.wait().unwrap().code(), Some(0));
     }
 }

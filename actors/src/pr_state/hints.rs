@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use github::{ReadError, Reader};
 use lifecycle::{DripQueue, GateFile, GateHint};
 use pulls::{PullFacts, RepoName};
-use runtime::{EffectError, HomePath, Turn};
+use runtime::{EffectError, HomePath, Reason, Turn};
 
 /// The most repositories whose present name is asked for in one dispatch, a request each. Names change
 /// rarely and each is asked for once, so this bounds what a queue of made-up names can cost.
@@ -152,7 +152,7 @@ async fn read(turn: &mut Turn, folder: &HomePath, name: &str, problems: &mut Vec
         // Bytes that are no UTF-8 make their own line malformed and no other.
         Ok(bytes) => bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
         Err(error) => {
-            problems.push(format!("{path}: skipped, {error}"));
+            problems.push(format!("{path}: {}", Reason::because("skipped", error)));
             None
         }
     }

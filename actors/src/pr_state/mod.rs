@@ -75,6 +75,16 @@ pub enum DispatchError {
     /// A message could not be written.
     #[error(transparent)]
     Message(#[from] SendError),
+    /// There were pull requests, and none of them could be read.
+    #[error("every pull request was skipped, {count} in all; {at}: {why}")]
+    AllSkipped {
+        /// How many.
+        count: usize,
+        /// The first of them.
+        at: PrRef,
+        /// Why that one was skipped.
+        why: String,
+    },
 }
 
 /// Who is told how far the reading has come.
@@ -259,8 +269,12 @@ impl Actor for PrState {
         self.report = None;
         let report = self.dispatch(turn).await.map_err(|error| fault(error, turn))?;
         let outcome = report.outcome();
-        tracing::info!(%outcome, "dispatched");
+        let all_skipped = report.all_skipped();
         self.report = Some(report);
+        if let Some(error) = all_skipped {
+            return Err(fault(error, turn));
+        }
+        tracing::info!(%outcome, "dispatched");
         Ok(Done::new(outcome))
     }
 }
@@ -279,6 +293,10 @@ fn fault(error: DispatchError, turn: &Turn) -> Fault {
         // A full disk or a file in the way: the same again later.
         DispatchError::Home(_) => UNAVAILABLE_REST,
         DispatchError::Message(_) => return Fault::crash(error),
+        // GitHub was read, and there is nobody to wait for: the next takt looks again.
+        DispatchError::AllSkipped { .. } => {
+            return Fault::retry(Reason::because("nothing was dispatched", error));
+        }
     };
     Fault::wait(
         turn.moment().after(rest),

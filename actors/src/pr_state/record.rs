@@ -7,9 +7,11 @@ use chrono::SecondsFormat;
 use lifecycle::{Bucket, Row, SkippedRow, Snapshot, Verdict, msg_id};
 use pulls::escape;
 use pulls::facts::Time;
-use pulls::{RepoName, Sha};
+use pulls::{PrRef, RepoName, Sha};
 use runtime::{Attention, EffectError, HomePath, KeyedLine, Turn};
 use serde::{Deserialize, Serialize};
+
+use super::DispatchError;
 
 /// The version of a line of `pr-state.jsonl`.
 const LINE_VERSION: u32 = 1;
@@ -56,7 +58,7 @@ impl Report {
             .map(|(bucket, count)| format!("{bucket} {count}"))
             .collect();
         let mut outcome = if named.is_empty() {
-            "no open pull requests".to_owned()
+            nothing(&self.snapshot).to_owned()
         } else {
             named.join(", ")
         };
@@ -64,6 +66,20 @@ impl Report {
             outcome.push_str(&format!(", skipped {}", self.snapshot.skipped.len()));
         }
         outcome
+    }
+
+    /// Why a dispatch that found pull requests came to nothing: each of them was skipped.
+    pub(super) fn all_skipped(&self) -> Option<DispatchError> {
+        let Snapshot { rows, skipped, .. } = &self.snapshot;
+        let first = skipped.first().filter(|_| rows.is_empty())?;
+        Some(DispatchError::AllSkipped {
+            count: skipped.len(),
+            at: PrRef {
+                repo: first.repo.clone(),
+                number: first.pr,
+            },
+            why: first.error.clone(),
+        })
     }
 
     /// The document of `--json`: `prs` of one bucket where one is asked for, `counts` of all.
@@ -153,7 +169,7 @@ pub(super) async fn write(
         .collect();
     if lines.is_empty() {
         let id = format!("pr-state-{}", timestamp(msg_id::minute(now)));
-        let note = "no open pull requests";
+        let note = nothing(&report.snapshot);
         let line = EmptyLine {
             v: LINE_VERSION,
             ts: ts.clone(),
@@ -192,6 +208,14 @@ pub(super) async fn write(
     }
     turn.write_file(&HomePath::fixed("PR_STATE.md"), report.snapshot.markdown())
         .await
+}
+
+/// Why a snapshot shows no pull request.
+fn nothing(snapshot: &Snapshot) -> &'static str {
+    match snapshot.skipped.is_empty() {
+        true => "no open pull requests",
+        false => "no pull request could be read",
+    }
 }
 
 /// One attention as it stands in `PR_STATE.md`.
