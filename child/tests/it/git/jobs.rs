@@ -19,6 +19,29 @@ fn path(text: &str) -> FilePath {
     text.parse().unwrap()
 }
 
+/// Handlers run on several threads: a whole job may move between them while it waits.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_may_move_from_thread_to_thread() {
+    let site = Site::new();
+    site.pull_request();
+    let keeper = site.keeper().await;
+    let job = tokio::spawn(async move {
+        let fetched = keeper.fetch(&pull()).await?;
+        let head = keeper.head_now(&pull()).await?;
+        let (base, main) = (fetched.base().clone(), path("a"));
+        fetched.diff(fetched.head(), &base, &main).await?;
+        fetched.titles(fetched.head(), &base, None).await?;
+        fetched.has(&base).await?;
+        fetched.work_tree().await?.remove().await?;
+        let Rebased::Clean(clean) = fetched.rebase(&committer()).await? else {
+            panic!("not clean")
+        };
+        clean.push(&"o/r".parse()?, &"fix".parse()?).await?;
+        Ok::<_, GitError>(head.as_ref() == Some(fetched.head()))
+    });
+    assert!(job.await.unwrap().unwrap());
+}
+
 #[tokio::test]
 async fn a_work_tree_is_at_the_head_and_gone_afterwards() {
     let site = Site::new();
