@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
@@ -70,12 +70,16 @@ pub enum MessageError {
 /// assert_eq!(message.line(), line);
 /// assert_eq!(message.body()["name"], "Ada");
 /// ```
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Message(Arc<Parts>);
 
-#[derive(PartialEq, Eq)]
 struct Parts {
     line: Box<str>,
+    /// Read from the line; of a stored message when it is first asked for.
+    header: OnceLock<Header>,
+}
+
+struct Header {
     ts: DateTime<Utc>,
     from: Box<str>,
     intent: Box<str>,
@@ -83,7 +87,7 @@ struct Parts {
 }
 
 #[derive(Deserialize)]
-struct Header<'a> {
+struct HeaderIn<'a> {
     ts: DateTime<Utc>,
     #[serde(borrow)]
     from: Cow<'a, str>,
@@ -121,15 +125,25 @@ impl Message {
             let not_an_object = <serde_json::Error as serde::de::Error>::custom("expected an object");
             return Err(MessageError::NotAMessage(not_an_object));
         }
-        let header: Header<'_> = serde_json::from_str(line).map_err(MessageError::NotAMessage)?;
-        let parts = Parts {
-            ts: header.ts,
-            from: word("from", &header.from)?,
-            intent: word("intent", &header.intent)?,
-            msg_id: header.msg_id.parse().map_err(MessageError::Id)?,
-            line: line.into(),
-        };
-        Ok(Message(Arc::new(parts)))
+        let header = Header::read(line)?;
+        Ok(Message::with(line, header.into()))
+    }
+
+    /// A line that was a message when it was stored, and is stored under a checksum. Its header is read
+    /// when it is first asked for: whoever reads a million messages decodes them anyway. So the rules of
+    /// [`Message::parse`] may become looser, and never stricter.
+    pub(crate) fn stored(line: &str) -> Message {
+        Message::with(line, OnceLock::new())
+    }
+
+    fn with(line: &str, header: OnceLock<Header>) -> Message {
+        let line = line.into();
+        Message(Arc::new(Parts { line, header }))
+    }
+
+    fn header(&self) -> &Header {
+        let Parts { line, header } = &*self.0;
+        header.get_or_init(|| Header::read(line).expect("it was a message before it was stored"))
     }
 
     /// Writes a message: the header first, then the payload's fields in the order in which they
@@ -176,22 +190,22 @@ impl Message {
 
     /// When the sender says that it sent it.
     pub fn ts(&self) -> DateTime<Utc> {
-        self.0.ts
+        self.header().ts
     }
 
     /// Who sent it.
     pub fn from(&self) -> &str {
-        &self.0.from
+        &self.header().from
     }
 
     /// What the receiver is asked to do.
     pub fn intent(&self) -> &str {
-        &self.0.intent
+        &self.header().intent
     }
 
     /// Its id.
     pub fn msg_id(&self) -> &MsgId {
-        &self.0.msg_id
+        &self.header().msg_id
     }
 
     /// The exact line, without a line break.
@@ -213,6 +227,26 @@ impl Message {
         fields
     }
 }
+
+impl Header {
+    fn read(line: &str) -> Result<Header, MessageError> {
+        let header: HeaderIn<'_> = serde_json::from_str(line).map_err(MessageError::NotAMessage)?;
+        Ok(Header {
+            ts: header.ts,
+            from: word("from", &header.from)?,
+            intent: word("intent", &header.intent)?,
+            msg_id: header.msg_id.parse().map_err(MessageError::Id)?,
+        })
+    }
+}
+
+impl PartialEq for Message {
+    fn eq(&self, other: &Message) -> bool {
+        self.line() == other.line()
+    }
+}
+
+impl Eq for Message {}
 
 fn word(field: &'static str, value: &str) -> Result<Box<str>, MessageError> {
     if value.is_empty() || value.len() > MAX_WORD || value.chars().any(char::is_control) {

@@ -14,27 +14,30 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::event::StampedEvent;
 use crate::mailboxes::OpenError;
-use crate::message::Message;
 use crate::names::{Digest, Incarnation, MailboxName, Seq};
-use crate::store::{Cursor, Epoch, Fate, Head, Record, Store, StoreError, Stored, Write, Wrote};
+use crate::store::{Cursor, Epoch, Fate, Record, Store, StoreError, Stored, Write, Wrote};
 
 mod bodies;
 mod chunk;
 mod database;
 mod home;
 mod journal;
+mod load;
 mod mark;
 mod places;
 mod prune;
+mod read;
 mod reserve;
 mod tail;
 
 use bodies::Bodies;
-use chunk::{Chunk, Chunker, INLINE, Line, Rec};
+use chunk::{Chunk, Chunker, INLINE};
 use home::Home;
 use journal::Journal;
+use load::{body, note};
 use mark::Mark;
 use places::Places;
+use read::Page;
 use reserve::Reserve;
 
 /// Mailboxes on the disk, in a folder of their own that one process has open at a time.
@@ -52,6 +55,8 @@ pub struct DiskStore {
     /// The most bytes in each file of the journal's tail.
     tail: u64,
     places: HashMap<MailboxName, Places>,
+    /// What was read last.
+    recent: Option<Page>,
     epochs: HashMap<MailboxName, Epoch>,
     /// The key of the next chunk.
     next: u64,
@@ -104,6 +109,7 @@ impl DiskStore {
             reserve,
             tail,
             places: HashMap::new(),
+            recent: None,
             epochs: HashMap::new(),
             next: 0,
             live: 0,
@@ -149,74 +155,12 @@ impl DiskStore {
     fn watched<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(error) = &result {
             self.journal = None;
+            self.recent = None;
             if matches!(error, StoreError::Full { .. }) {
                 self.reserve.release();
             }
         }
         result
-    }
-
-    fn load_all(
-        &mut self,
-        after: Option<Cursor>,
-        each: &mut (dyn FnMut(&MailboxName, Record<'_>) + Send),
-    ) -> Result<Cursor, StoreError> {
-        let journal = match self.journal.take() {
-            Some(journal) => journal,
-            None => Journal::open(&self.home, self.tail)?,
-        };
-        if after.is_none() {
-            self.places.clear();
-            self.bodies.reset();
-            self.next = 0;
-        }
-        let mut names = Names::default();
-        // A cursor is the key that follows the last one seen.
-        let seen = after.and_then(|Cursor(next)| next.checked_sub(1));
-        let path = self.home.journal();
-        let damaged = |key: u64, what: &dyn fmt::Display| StoreError::Damaged {
-            path: path.clone(),
-            what: format!("chunk {key}: {what}"),
-        };
-        journal.scan(seen, &mut |key, value| {
-            let chunk = Chunk::decode(value).map_err(|error| damaged(key, &error))?;
-            let known = names.of(&chunk).map_err(|error| damaged(key, &error))?;
-            let fresh = key >= self.next;
-            for record in &chunk.records {
-                let at = usize::try_from(record.of()).ok();
-                let of = at.and_then(|at| known.get(at));
-                let of = of.ok_or_else(|| damaged(key, &"a record of no mailbox"))?;
-                if fresh {
-                    let places = match self.places.get_mut(of) {
-                        Some(places) => places,
-                        None => self.places.entry(of.clone()).or_default(),
-                    };
-                    if let Some(number) = number(record)
-                        && places.next() != number
-                    {
-                        let what = format!("message {number} of {of} where {} follows", places.next());
-                        return Err(damaged(key, &what));
-                    }
-                    note(places, key, record);
-                    if let Some(digest) = body(record) {
-                        self.bodies.used(digest);
-                    }
-                }
-                each(of, shown(record));
-            }
-            self.next = self.next.max(key + 1);
-            Ok(())
-        })?;
-        let marked = self.mark.read()?;
-        if self.next < marked {
-            return Err(self.damaged(format!("it ends at chunk {}, and had {marked}", self.next)));
-        }
-        if !self.swept {
-            self.bodies.sweep()?;
-            self.swept = true;
-        }
-        self.journal = Some(journal);
-        Ok(Cursor(self.next))
     }
 
     fn write(&mut self, group: &[Write]) -> Result<Vec<Wrote>, StoreError> {
@@ -286,8 +230,8 @@ impl DiskStore {
 
     /// Remembers what is in a written chunk.
     fn note(&mut self, key: u64, chunk: &Chunk<'_>) {
-        for record in &chunk.records {
-            let of = chunk.mailboxes[record.of() as usize];
+        for record in &chunk.heads.records {
+            let of = chunk.heads.mailboxes[record.of() as usize];
             let places = match self.places.get_mut(of) {
                 Some(places) => places,
                 None => {
@@ -301,76 +245,6 @@ impl DiskStore {
             }
         }
         self.next = self.next.max(key + 1);
-    }
-
-    fn read_all(
-        &self,
-        of: &MailboxName,
-        seqs: &RangeInclusive<Seq>,
-    ) -> Result<Vec<(Seq, Stored)>, StoreError> {
-        let mut found = Vec::new();
-        let Some(places) = self.places.get(of) else {
-            return Ok(found);
-        };
-        for key in places.chunks(seqs) {
-            let value = self.chunk_value(key)?;
-            let chunk = Chunk::decode(&value).map_err(|error| self.damaged_chunk(key, &error))?;
-            for record in &chunk.records {
-                let Rec::Message {
-                    of: at, seq, line, ..
-                } = record
-                else {
-                    continue;
-                };
-                if chunk.mailboxes.get(*at as usize) != Some(&of.as_str()) || !seqs.contains(&Seq(*seq)) {
-                    continue;
-                }
-                let text;
-                let line = match line {
-                    Line::Here(line) => line,
-                    Line::File(digest) => match self.bodies.read(*digest) {
-                        Ok(read) => {
-                            text = read;
-                            text.as_str()
-                        }
-                        // One lost file is one lost message, and no reason to withhold the others.
-                        Err(error) if bodies::is_lost(&error) => {
-                            tracing::warn!(%error, "the text of message {seq} of {of} is lost");
-                            continue;
-                        }
-                        Err(error) => return Err(error),
-                    },
-                    Line::Gone => continue,
-                };
-                let stored = stored(record, line)
-                    .ok_or_else(|| self.damaged(format!("chunk {key}: message {seq} does not read back")))?;
-                found.push((Seq(*seq), stored));
-            }
-        }
-        Ok(found)
-    }
-
-    fn events_of(
-        &self,
-        of: &MailboxName,
-        seqs: &RangeInclusive<Seq>,
-    ) -> Result<Vec<StampedEvent>, StoreError> {
-        let mut found = Vec::new();
-        let Some(places) = self.places.get(of) else {
-            return Ok(found);
-        };
-        for key in places.event_chunks(seqs) {
-            let value = self.chunk_value(key)?;
-            let chunk = Chunk::decode(&value).map_err(|error| self.damaged_chunk(key, &error))?;
-            let at = chunk.mailboxes.iter().position(|name| *name == of.as_str());
-            found.extend(chunk.records.into_iter().filter_map(|record| match record {
-                Rec::Event { of, event } if Some(of as usize) == at && seqs.contains(&event.seq) => {
-                    Some(event)
-                }
-                _ => None,
-            }));
-        }
-        Ok(found)
     }
 }
 
@@ -429,138 +303,10 @@ impl Store for DiskStore {
     }
 }
 
-/// The mailboxes' names, each made once.
-#[derive(Default)]
-struct Names {
-    known: HashMap<String, MailboxName>,
-    /// Those of the last chunk, which the next one most often repeats.
-    last: Vec<MailboxName>,
-}
-
-impl Names {
-    fn of(&mut self, chunk: &Chunk<'_>) -> Result<Vec<MailboxName>, crate::names::NameError> {
-        let same = self.last.len() == chunk.mailboxes.len()
-            && self
-                .last
-                .iter()
-                .zip(&chunk.mailboxes)
-                .all(|(known, name)| known.as_str() == *name);
-        if !same {
-            let mut names = Vec::with_capacity(chunk.mailboxes.len());
-            for name in &chunk.mailboxes {
-                let known = match self.known.get(*name) {
-                    Some(known) => known.clone(),
-                    None => {
-                        let fresh: MailboxName = name.parse()?;
-                        self.known.insert((*name).to_owned(), fresh.clone());
-                        fresh
-                    }
-                };
-                names.push(known);
-            }
-            self.last = names;
-        }
-        Ok(self.last.clone())
-    }
-}
-
 fn stopped(home: &Home) -> StoreError {
     StoreError::Stopped {
         path: home.journal(),
         what: "it failed before and was not loaded since".to_owned(),
-    }
-}
-
-/// A message as it was appended, or `None` where it is none.
-fn stored(record: &Rec<'_>, line: &str) -> Option<Stored> {
-    let Rec::Message {
-        appended_at,
-        subject,
-        evidence,
-        cause,
-        ..
-    } = record
-    else {
-        return None;
-    };
-    Some(Stored {
-        appended_at: *appended_at,
-        message: Message::parse(line.as_bytes()).ok()?,
-        subject: subject.map(str::parse).transpose().ok()?,
-        evidence: *evidence,
-        cause: cause.map(str::parse).transpose().ok()?,
-    })
-}
-
-/// A record as a load shows it.
-fn shown<'a>(record: &'a Rec<'a>) -> Record<'a> {
-    match record {
-        Rec::Message {
-            seq,
-            appended_at,
-            id,
-            intent,
-            subject,
-            evidence,
-            ..
-        } => {
-            let head = Head {
-                id,
-                intent,
-                appended_at: *appended_at,
-                subject: *subject,
-                evidence: *evidence,
-            };
-            Record::Message { seq: Seq(*seq), head }
-        }
-        Rec::Event { event, .. } => Record::Event(event.clone()),
-        Rec::Tombstone {
-            seq,
-            appended_at,
-            id,
-            outcome,
-            ..
-        } => Record::Tombstone {
-            seq: Seq(*seq),
-            id,
-            appended_at: *appended_at,
-            outcome,
-        },
-        Rec::Gone { first, last, .. } => Record::Gone {
-            first: Seq(*first),
-            last: Seq(*last),
-        },
-    }
-}
-
-/// The number that must be the next of its mailbox where this record is in the journal.
-fn number(record: &Rec<'_>) -> Option<Seq> {
-    match record {
-        Rec::Message { seq, .. } | Rec::Tombstone { seq, .. } | Rec::Gone { first: seq, .. } => {
-            Some(Seq(*seq))
-        }
-        Rec::Event { .. } => None,
-    }
-}
-
-/// The file that a message is in.
-fn body(record: &Rec<'_>) -> Option<Digest> {
-    match record {
-        Rec::Message {
-            line: Line::File(digest),
-            ..
-        } => Some(*digest),
-        _ => None,
-    }
-}
-
-/// Remembers where a record is.
-fn note(places: &mut Places, key: u64, record: &Rec<'_>) {
-    match record {
-        Rec::Message { .. } => places.message(key),
-        Rec::Event { event, .. } => places.event(event.seq, key),
-        Rec::Tombstone { .. } => places.skip(1),
-        Rec::Gone { first, last, .. } => places.skip((last + 1).saturating_sub(*first)),
     }
 }
 

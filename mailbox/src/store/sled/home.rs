@@ -29,8 +29,8 @@ use crate::store::sled::failed;
 
 /// What `format` holds.
 const FORMAT: &str = "mailbox 3";
-/// What it held before there was a tail, and before anything was pruned. They are read, and made the present
-/// one.
+/// What it held before there was a tail and chunks were packed, and before anything was pruned. They are
+/// read, and made the present one.
 const EARLIER: [&str; 2] = ["mailbox 2", "mailbox 1"];
 
 /// How long a lock of this same process is waited for: a child that is being started holds every open
@@ -240,29 +240,45 @@ mod tests {
     use crate::store::{Record, Store as _};
 
     #[tokio::test]
-    async fn a_folder_of_format_1_is_read_and_becomes_the_present_one() {
-        let dir = tempfile::tempdir().unwrap();
-        drop(DiskStore::open(dir.path()).unwrap());
-        let journal = Database::open(&dir.path().join("journal")).unwrap();
-        let then = include_bytes!("fixtures/chunk-v1.bin").to_vec();
-        journal.write(vec![(0, then)]).unwrap();
-        journal.close().unwrap();
-        fs::write(dir.path().join("format"), "mailbox 1\n").unwrap();
+    async fn a_folder_of_an_earlier_format_is_read_and_becomes_the_present_one() {
+        let check = async |format: &str, chunk: &[u8], expected: [u64; 4]| {
+            let dir = tempfile::tempdir().unwrap();
+            drop(DiskStore::open(dir.path()).unwrap());
+            let database = Database::open(&dir.path().join("journal")).unwrap();
+            database.write(vec![(0, chunk.to_vec())]).unwrap();
+            database.close().unwrap();
+            fs::write(dir.path().join("format"), format).unwrap();
 
-        let mut store = DiskStore::open(dir.path()).unwrap();
-        let (mut messages, mut events) = (0, 0);
-        let mut each = |_: &_, record: Record<'_>| match record {
-            Record::Message { seq, .. } => {
-                assert_eq!(seq, Seq(1));
-                messages += 1;
-            }
-            Record::Event(_) => events += 1,
-            Record::Tombstone { .. } | Record::Gone { .. } => panic!("format 1 has none"),
+            let mut store = DiskStore::open(dir.path()).unwrap();
+            let mut seen = [0; 4];
+            let mut each = |_: &_, record: Record<'_>| match record {
+                Record::Message { .. } => seen[0] += 1,
+                Record::Event(_) => seen[1] += 1,
+                Record::Tombstone { .. } => seen[2] += 1,
+                Record::Gone { first, last } => seen[3] += last.0 - first.0 + 1,
+            };
+            store.load(None, &mut each).await.unwrap();
+            assert_eq!(seen, expected, "{format}");
+            let qa = "qa".parse().unwrap();
+            let read = store.read(&qa, Seq(1)..=Seq(9)).await.unwrap();
+            assert_eq!(read[0].1.message.msg_id().as_str(), "m-1");
+            let events = store.events(&qa, Seq(1)..=Seq(9)).await.unwrap();
+            assert_eq!(events.len() as u64, expected[1]);
+            let format = fs::read_to_string(dir.path().join("format")).unwrap();
+            assert_eq!(format, "mailbox 3\n");
         };
-        store.load(None, &mut each).await.unwrap();
-        assert_eq!((messages, events), (1, 8));
-        let format = fs::read_to_string(dir.path().join("format")).unwrap();
-        assert_eq!(format, "mailbox 3\n");
+        check(
+            "mailbox 1\n",
+            include_bytes!("fixtures/chunk-v1.bin"),
+            [1, 8, 0, 0],
+        )
+        .await;
+        check(
+            "mailbox 2\n",
+            include_bytes!("fixtures/chunk-v2.bin"),
+            [1, 10, 1, 7],
+        )
+        .await;
     }
 
     #[test]

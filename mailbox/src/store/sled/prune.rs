@@ -7,13 +7,15 @@
 //! end of the journal, stays where it is. Numbers of which nothing is left are kept as ranges, since a
 //! journal in which numbers are missing without a word is damaged.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use sled::IVec;
 
-use super::chunk::{BYTES, Chunk, Chunker, Line, Rec};
+use super::DiskStore;
+use super::chunk::{BYTES, Chunk, ChunkError, Chunker, Heads, Line, Packed, PlainHeads, Rec};
 use super::journal::Journal;
-use super::{DiskStore, Names, shown};
+use super::load::{Names, shown};
 use crate::names::{Digest, MailboxName, Seq};
 use crate::store::{Cursor, Fate, Record, StoreError};
 
@@ -35,6 +37,40 @@ const SLIM_AT_MOST: u64 = 32 * 1024 * 1024;
 /// Says what is to become of a record.
 pub(super) type Judge<'a> = &'a mut (dyn FnMut(&MailboxName, &Record<'_>) -> Fate + Send);
 
+/// A chunk that is looked at, unpacked.
+struct Looked<'a> {
+    key: u64,
+    /// Bytes of it as it is stored.
+    size: usize,
+    heads: PlainHeads<'a>,
+    lines: Cow<'a, str>,
+}
+
+impl<'a> Looked<'a> {
+    fn at((key, value): &'a (u64, IVec)) -> Result<Looked<'a>, (u64, ChunkError)> {
+        let open = || {
+            let packed = Packed::open(value)?;
+            Ok((packed.heads()?, packed.lines()?))
+        };
+        let (heads, lines) = open().map_err(|error| (*key, error))?;
+        Ok(Looked {
+            key: *key,
+            size: value.len(),
+            heads,
+            lines,
+        })
+    }
+
+    /// Bytes of it before it was packed, by which it counts as small.
+    fn plain(&self) -> usize {
+        self.heads.len() + self.lines.len()
+    }
+
+    fn chunk(&self) -> Result<Chunk<'_>, ChunkError> {
+        self.heads.decode()?.with(&self.lines)
+    }
+}
+
 /// Neighbouring chunks that are written anew.
 #[derive(Default)]
 struct Run<'a> {
@@ -43,7 +79,7 @@ struct Run<'a> {
     size: u64,
     /// Whether any of them lost something.
     lost: bool,
-    left: Vec<(&'a str, Rec<'a>)>,
+    left: Vec<(&'a str, Rec<'a>, Option<&'a str>)>,
     /// Of each mailbox, the place in `left` of the last range of numbers of which nothing is left, as
     /// long as no message of it follows.
     gone: HashMap<&'a str, usize>,
@@ -70,7 +106,9 @@ impl DiskStore {
         };
         let next = last + 1;
         self.live += values.iter().map(|(_, value)| value.len() as u64).sum::<u64>();
-        for run in self.judged(&values, judge)? {
+        let looked = values.iter().map(Looked::at).collect::<Result<Vec<_>, _>>();
+        let looked = looked.map_err(|(key, error)| self.damaged_chunk(key, &error))?;
+        for run in self.judged(&looked, judge)? {
             self.rewrite(run)?;
         }
         if next < newest {
@@ -81,38 +119,40 @@ impl DiskStore {
     }
 
     /// What is left of these chunks, as far as they are to be written anew.
-    fn judged<'a>(&self, values: &'a [(u64, IVec)], judge: Judge<'_>) -> Result<Vec<Run<'a>>, StoreError> {
+    fn judged<'a>(&self, chunks: &'a [Looked<'a>], judge: Judge<'_>) -> Result<Vec<Run<'a>>, StoreError> {
         let mut names = Names::default();
         let mut runs = vec![Run::default()];
-        for (key, value) in values {
-            let chunk = Chunk::decode(value).map_err(|error| self.damaged_chunk(*key, &error))?;
+        for looked in chunks {
+            let key = looked.key;
+            let chunk = looked.chunk().map_err(|error| self.damaged_chunk(key, &error))?;
+            let Chunk { heads, lines } = chunk;
             let known = names
-                .of(&chunk)
-                .map_err(|error| self.damaged_chunk(*key, &error))?;
-            let Chunk { mailboxes, records } = chunk;
+                .of(&heads)
+                .map_err(|error| self.damaged_chunk(key, &error))?;
+            let Heads { mailboxes, records } = heads;
             let mut judged = Vec::with_capacity(records.len());
             let mut lost = false;
-            for record in records {
+            for (record, line) in records.into_iter().zip(lines) {
                 let at = usize::try_from(record.of()).ok();
                 let (Some(of), Some(name)) = (
                     at.and_then(|at| known.get(at)),
                     at.and_then(|at| mailboxes.get(at)),
                 ) else {
-                    return Err(self.damaged_chunk(*key, &"a record of no mailbox"));
+                    return Err(self.damaged_chunk(key, &"a record of no mailbox"));
                 };
                 let fate = judge(of, &shown(&record));
                 lost |= fate != Fate::Stays;
-                judged.push((*name, record, fate));
+                judged.push((*name, record, line, fate));
             }
-            if !lost && value.len() >= SMALL {
+            if !lost && looked.plain() >= SMALL {
                 runs.push(Run::default());
             } else if let Some(run) = runs.last_mut() {
-                run.keys.push(*key);
-                run.size += value.len() as u64;
+                run.keys.push(key);
+                run.size += looked.size as u64;
                 run.lost |= lost;
                 judged
                     .into_iter()
-                    .for_each(|(of, record, fate)| run.take(*key, of, record, fate));
+                    .for_each(|(of, record, line, fate)| run.take(key, of, record, line, fate));
             }
         }
         // One small chunk alone is no better for being written again.
@@ -147,8 +187,8 @@ impl DiskStore {
         } = run;
         // Texts of tombstones may want more room than there was; the last chunk is larger then.
         let mut chunker = Chunker::of_at_most(keys.len());
-        for (of, record) in left {
-            chunker.record(of, record);
+        for (of, record, line) in left {
+            chunker.record(of, record, line);
         }
         let chunks = chunker.finish();
         let (Some(first), Some(last)) = (keys.first(), keys.last()) else {
@@ -163,6 +203,7 @@ impl DiskStore {
             .zip(chunks.iter().map(Chunk::encode))
             .collect();
         let written: u64 = values.iter().map(|(_, value)| value.len() as u64).sum();
+        self.recent = None;
         self.journal()?.rewrite(&keys, values)?;
         self.live = (self.live + written).saturating_sub(size);
         self.count_sync();
@@ -173,11 +214,12 @@ impl DiskStore {
         }
         let mut messages: HashMap<&str, Vec<(Seq, u64)>> = HashMap::new();
         for (key, chunk) in keys.iter().zip(&chunks) {
-            for name in &chunk.mailboxes {
+            let Heads { mailboxes, records } = &chunk.heads;
+            for name in mailboxes {
                 messages.entry(*name).or_default();
             }
-            for record in &chunk.records {
-                let name = chunk.mailboxes[record.of() as usize];
+            for record in records {
+                let name = mailboxes[record.of() as usize];
                 match record {
                     Rec::Message { seq, .. } => messages.entry(name).or_default().push((Seq(*seq), *key)),
                     Rec::Event { event, .. } => {
@@ -207,7 +249,7 @@ fn cut(outcome: &str) -> &str {
 }
 
 impl<'a> Run<'a> {
-    fn take(&mut self, key: u64, of: &'a str, record: Rec<'a>, fate: Fate) {
+    fn take(&mut self, key: u64, of: &'a str, record: Rec<'a>, line: Option<&'a str>, fate: Fate) {
         if let Rec::Event { event, .. } = &record {
             self.events.push((of, event.seq, key));
         }
@@ -220,7 +262,7 @@ impl<'a> Run<'a> {
             self.bodies.push(*digest);
         }
         match (record, fate) {
-            (record @ Rec::Event { .. }, Fate::Stays) => self.left.push((of, record)),
+            (record @ Rec::Event { .. }, Fate::Stays) => self.left.push((of, record, None)),
             (Rec::Event { .. }, _) => {}
             (
                 Rec::Message {
@@ -235,31 +277,31 @@ impl<'a> Run<'a> {
                     id,
                     outcome: cut(&outcome).to_owned().into(),
                 };
-                self.keep(of, tombstone);
+                self.keep(of, tombstone, None);
             }
             (Rec::Message { seq, .. } | Rec::Tombstone { seq, .. }, Fate::Goes) => {
                 self.gone(of, seq, seq);
             }
             (Rec::Gone { first, last, .. }, _) => self.gone(of, first, last),
-            (record, _) => self.keep(of, record),
+            (record, _) => self.keep(of, record, line),
         }
     }
 
     /// A record with a number stays, and ends a range of numbers before it.
-    fn keep(&mut self, of: &'a str, record: Rec<'a>) {
+    fn keep(&mut self, of: &'a str, record: Rec<'a>, line: Option<&'a str>) {
         self.gone.remove(of);
-        self.left.push((of, record));
+        self.left.push((of, record, line));
     }
 
     fn gone(&mut self, of: &'a str, first: u64, last: u64) {
         if let Some(at) = self.gone.get(of)
-            && let Some((_, Rec::Gone { last: before, .. })) = self.left.get_mut(*at)
+            && let Some((_, Rec::Gone { last: before, .. }, _)) = self.left.get_mut(*at)
             && *before + 1 == first
         {
             *before = last;
             return;
         }
         self.gone.insert(of, self.left.len());
-        self.left.push((of, Rec::Gone { of: 0, first, last }));
+        self.left.push((of, Rec::Gone { of: 0, first, last }, None));
     }
 }
