@@ -1,14 +1,14 @@
 //! What users of durable actors and job queues ran into, as far as it concerns supervision: a test a report. The
 //! table is `docs/field-notes.md`.
 
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Barrier, Condvar, Mutex};
 use std::time::Duration;
 
-use mailbox::{Lessee, Policy};
+use mailbox::{Appended, Lessee, Policy, Seq};
 use runtime::{Actor, ChildSpec, Done, Fault, Turn, Watermarks, message};
 
 use crate::support::{
-    Bench, Clerk, Deed, Helper, Report, SECOND, Script, Work, Worker, endless, keys, name, state,
+    Bench, Clerk, Deed, Helper, Over, Report, SECOND, Script, Work, Worker, endless, keys, name, state,
 };
 
 #[tokio::test]
@@ -279,4 +279,34 @@ async fn a_drain_starts_nothing_while_it_waits() {
         ),
         (1, 0)
     );
+}
+
+/// Threads and not tasks: they ask at the same moment, each over a handle of its own.
+#[tokio::test]
+async fn of_those_who_append_one_id_at_once_one_is_told_that_it_is_in() {
+    const AT_ONCE: usize = 8;
+    let bench = Bench::over(Over::Sled);
+    let barrier = Arc::new(Barrier::new(AT_ONCE));
+    for round in 1..=20_u64 {
+        let asked: Vec<_> = (0..AT_ONCE)
+            .map(|_| {
+                let draft = bench.draft("worker", &format!("m-{round}"), Deed::Succeed);
+                let (mailboxes, barrier) = (bench.mailboxes.clone(), Arc::clone(&barrier));
+                let append = move || {
+                    barrier.wait();
+                    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+                    runtime.block_on(mailboxes.append(vec![draft])).unwrap()
+                };
+                std::thread::spawn(append)
+            })
+            .collect();
+        let told: Vec<_> = asked
+            .into_iter()
+            .flat_map(|thread| thread.join().unwrap())
+            .collect();
+        let placed = |one: &&Appended| matches!(one, Appended::Placed(_));
+        assert_eq!(told.iter().filter(placed).count(), 1, "{told:?}");
+        assert!(told.iter().all(|one| one.seq() == Seq(round)), "{told:?}");
+    }
+    assert_eq!(bench.status("worker").await.total, 20);
 }

@@ -358,7 +358,7 @@ impl Bench {
         self.mailboxes.append(vec![draft]).await.unwrap();
     }
 
-    fn draft(&self, actor: &str, work: &str, deed: Deed) -> mailbox::Draft {
+    pub fn draft(&self, actor: &str, work: &str, deed: Deed) -> mailbox::Draft {
         let work = Work {
             name: work.to_owned(),
             deed,
