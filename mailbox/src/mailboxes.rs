@@ -510,8 +510,21 @@ impl Mailboxes {
         of: &MailboxName,
         seqs: RangeInclusive<Seq>,
     ) -> Result<Vec<(Envelope, Vec<StampedEvent>)>, MailboxError> {
+        let answer = self.ask_history(of, seqs).await?;
+        answer.await.map_err(|_| MailboxError::Closed)?
+    }
+
+    /// Asks the same, and leaves it to the caller when to take the answer.
+    pub(crate) async fn ask_history(
+        &self,
+        of: &MailboxName,
+        seqs: RangeInclusive<Seq>,
+    ) -> Result<HistoryAnswer, MailboxError> {
         let of = of.clone();
-        self.ask(|answer| Request::History { of, seqs, answer }).await
+        let (answer, answered) = oneshot::channel();
+        let asked = self.requests.send(Request::History { of, seqs, answer }).await;
+        asked.map_err(|_| MailboxError::Closed)?;
+        Ok(answered)
     }
 
     /// At most `limit` acks of a mailbox after the first `after` of them, in the order in which they
@@ -554,3 +567,5 @@ impl Mailboxes {
 }
 
 type Answer<T> = oneshot::Sender<Result<T, MailboxError>>;
+/// The answer to [`Mailboxes::history`], on its way.
+pub(crate) type HistoryAnswer = oneshot::Receiver<Result<Vec<(Envelope, Vec<StampedEvent>)>, MailboxError>>;

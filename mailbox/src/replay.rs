@@ -1,17 +1,21 @@
 //! A mailbox in order, each message with everything that happened to it: the post-mortem's reading.
 //! Reading changes nothing.
 
+use std::collections::VecDeque;
+
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Moment;
 use crate::envelope::Envelope;
 use crate::event::StampedEvent;
-use crate::mailboxes::{MailboxError, Mailboxes};
+use crate::mailboxes::{HistoryAnswer, MailboxError, Mailboxes};
 use crate::names::{MailboxName, Seq};
 
-/// Messages read at a time. Each page reads the log once, so it is large; small messages make it a
-/// few megabytes.
-pub const REPLAY_PAGE: u64 = 10_000;
+/// Messages read at a time: large enough to make little of the round trip, small enough to keep the
+/// writer from appending for about a millisecond only.
+pub const REPLAY_PAGE: u64 = 2_000;
+/// Pages that are asked for at once: the next one is read while this one is looked at.
+const AHEAD: usize = 2;
 
 /// One message and its events, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,11 +56,29 @@ impl Replayed {
 /// }
 /// # });
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Replay {
     mailboxes: Mailboxes,
     of: MailboxName,
+    /// The first number that was not returned yet.
     next: Seq,
+    /// How many messages the mailbox had when that was last looked at.
+    total: u64,
+    /// Pages that are on their way, each with its last number.
+    asked: VecDeque<(Seq, HistoryAnswer)>,
+}
+
+impl Clone for Replay {
+    /// Goes on from the same place, by itself.
+    fn clone(&self) -> Replay {
+        Replay {
+            mailboxes: self.mailboxes.clone(),
+            of: self.of.clone(),
+            next: self.next,
+            total: self.total,
+            asked: VecDeque::new(),
+        }
+    }
 }
 
 impl Replay {
@@ -66,30 +88,55 @@ impl Replay {
             mailboxes,
             of,
             next: Seq::FIRST,
+            total: 0,
+            asked: VecDeque::new(),
         }
     }
 
     /// The next messages in order, or `None` after the last. A page from which everything was pruned
-    /// is empty.
+    /// is empty. Pages are read ahead: a message is shown as it stood a page ago or later. Cancel-safe:
+    /// nothing is left out when this is given up and called again.
     ///
     /// # Errors
-    /// When the mailboxes cannot be read.
+    /// When the mailboxes cannot be read. Called again, it goes on with the page that failed.
     pub async fn next_page(&mut self) -> Result<Option<Vec<Replayed>>, MailboxError> {
-        let statuses = self.mailboxes.status().await?;
-        let total = statuses
-            .iter()
-            .find(|status| status.name == self.of)
-            .map_or(0, |status| status.total);
-        if self.next.0 > total {
-            return Ok(None);
+        let page = self.read_next().await;
+        if page.is_err() {
+            self.asked.clear();
         }
-        let last = Seq(self.next.0.saturating_add(REPLAY_PAGE - 1));
-        let page = self.mailboxes.history(&self.of, self.next..=last).await?;
+        page
+    }
+
+    async fn read_next(&mut self) -> Result<Option<Vec<Replayed>>, MailboxError> {
+        if self.next.0 > self.total {
+            self.total = self.count().await?;
+        }
+        while self.asked.len() < AHEAD {
+            let from = self.asked.back().map_or(self.next, |(last, _)| last.next());
+            if from.0 > self.total {
+                break;
+            }
+            let last = Seq(from.0.saturating_add(REPLAY_PAGE - 1).min(self.total));
+            let answer = self.mailboxes.ask_history(&self.of, from..=last).await?;
+            self.asked.push_back((last, answer));
+        }
+        let Some((last, answer)) = self.asked.front_mut() else {
+            return Ok(None);
+        };
+        let page = answer.await.map_err(|_| MailboxError::Closed)??;
         self.next = last.next();
+        self.asked.pop_front();
         Ok(Some(
             page.into_iter()
                 .map(|(envelope, events)| Replayed { envelope, events })
                 .collect(),
         ))
+    }
+
+    /// How many messages the mailbox has.
+    async fn count(&self) -> Result<u64, MailboxError> {
+        let statuses = self.mailboxes.status().await?;
+        let status = statuses.iter().find(|status| status.name == self.of);
+        Ok(status.map_or(0, |status| status.total))
     }
 }

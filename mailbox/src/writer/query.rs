@@ -120,16 +120,17 @@ impl<S: Store> Writer<S> {
         // Where some were pruned, as many reach beyond the last.
         wanted.retain(|seq| seqs.contains(seq));
         let envelopes = self.read(of, &wanted).await?;
-        let found = self.store.events(of, seqs).await.map_err(|error| {
+        let mut found = self.store.events(of, seqs).await.map_err(|error| {
             self.index = None;
             MailboxError::Store(Arc::new(error))
         })?;
-        let mut events: BTreeMap<Seq, Vec<StampedEvent>> = BTreeMap::new();
-        for event in found {
-            events.entry(event.seq).or_default().push(event);
-        }
+        // By message, and of each message in the log's order; messages are in order too.
+        found.sort_by_key(|event| event.seq);
+        let mut found = found.into_iter().peekable();
         let with_events = |envelope: Envelope| {
-            let events = events.remove(&envelope.seq).unwrap_or_default();
+            while found.next_if(|event| event.seq < envelope.seq).is_some() {}
+            let own = std::iter::from_fn(|| found.next_if(|event| event.seq == envelope.seq));
+            let events = own.collect();
             (envelope, events)
         };
         Ok(envelopes.into_iter().map(with_events).collect())
