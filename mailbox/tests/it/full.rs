@@ -10,10 +10,10 @@ use mailbox::{Appended, Done, Filter, Lessee, MailboxError, Mailboxes, Seq, Syst
 use crate::{draft_of, name};
 
 /// A small file system in memory.
-struct Small<'a>(&'a Path);
+pub(crate) struct Small<'a>(pub(crate) &'a Path);
 
 impl Small<'_> {
-    fn mount(dir: &Path) -> Option<Small<'_>> {
+    pub(crate) fn mount(dir: &Path) -> Option<Small<'_>> {
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=40m", "tmpfs"])
             .arg(dir)

@@ -17,6 +17,7 @@ use crate::{draft, name};
 mod position;
 mod rebuild;
 mod rotated;
+mod stress;
 
 const FOREIGN: &str =
     r#"{"ts":"2026-05-14T17:45:00Z","from":"cron","intent":"greet","msg_id":"foreign-1","name":"Ada"}"#;
