@@ -1,9 +1,11 @@
 //! The right to handle one message, as a value.
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Moment;
+use crate::command::Lessee;
 use crate::envelope::Envelope;
+use crate::mailboxes::{MailboxError, Mailboxes};
 use crate::names::{LeaseId, MailboxName, Seq};
 
 /// The right to handle one message. Acknowledging or giving back consumes it; it cannot be copied.
@@ -53,7 +55,34 @@ pub struct Delivery {
     pub attempt: u32,
 }
 
+/// A lease that was asked for together with something else ([`Mailboxes::ack_then_lease`]).
+///
+/// Dropped, it is given up: a message that was taken for it goes back to its mailbox with its attempt.
+#[derive(Debug)]
+#[must_use = "a lease that is dropped is given up"]
+pub struct Leasing {
+    pub(crate) mailboxes: Mailboxes,
+    pub(crate) of: MailboxName,
+    pub(crate) lessee: Lessee,
+    pub(crate) answer: oneshot::Receiver<Result<Option<Transit>, MailboxError>>,
+}
+
+impl Leasing {
+    /// Waits until there is a message, like [`Mailboxes::lease`]. Cancel-safe in the same way.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn delivery(self) -> Result<Delivery, MailboxError> {
+        let answer = self.answer.await.map_err(|_| MailboxError::Closed)??;
+        match answer.and_then(Transit::receive) {
+            Some(delivery) => Ok(delivery),
+            None => self.mailboxes.lease(&self.of, self.lessee).await,
+        }
+    }
+}
+
 /// A lease that nobody received.
+#[derive(Debug)]
 pub(crate) struct Unreceived {
     pub(crate) of: MailboxName,
     pub(crate) seq: Seq,
@@ -62,6 +91,7 @@ pub(crate) struct Unreceived {
 
 /// A delivery on its way to whoever waits for it. Dropped on the way, it goes back to the mailbox
 /// with its attempt.
+#[derive(Debug)]
 pub(crate) struct Transit {
     delivery: Option<Delivery>,
     /// Unbounded, since a destructor cannot wait; it holds at most one entry a lease in hand.

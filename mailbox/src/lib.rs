@@ -111,7 +111,7 @@ pub use command::{Appended, Claim, Command, Done, Granted, Lessee, Nack, Nacked,
 pub use envelope::{Ack, Envelope, EnvelopeState, Filter, MailboxStatus, PAGE, Standing};
 pub use event::{AckedBy, DeliveryEvent, FailureKind, Holder, QuarantineCause, StampedEvent};
 pub use index::{Backlog, Index, Pass, prune};
-pub use lease::{Delivery, Lease};
+pub use lease::{Delivery, Lease, Leasing};
 pub use mailboxes::{Counters, MailboxError, Mailboxes, OpenError};
 pub use message::{Draft, HEADER_FIELDS, MAX_MESSAGE, Message, MessageError};
 pub use names::{Digest, Incarnation, LeaseId, MailboxName, MsgId, NameError, Seq, Subject};

@@ -14,7 +14,7 @@ use crate::clock::{Clock, Moment};
 use crate::command::{Appended, Claim, Command, Done, Lessee, Nack, Nacked, Refusal, Reply};
 use crate::envelope::{Ack, Envelope, Filter, MailboxStatus};
 use crate::event::{AckedBy, StampedEvent};
-use crate::lease::{Delivery, Lease, Transit};
+use crate::lease::{Delivery, Lease, Leasing, Transit};
 use crate::message::Draft;
 use crate::names::{LeaseId, MailboxName, MsgId, Seq};
 use crate::past::Past;
@@ -362,6 +362,87 @@ impl Mailboxes {
             done,
         })
         .await
+    }
+
+    /// [`Mailboxes::ack`], and asks for the next message of the same mailbox. Where one is deliverable both
+    /// are one group: they share one sync, and after a crash either both are found or neither. The ack is
+    /// answered when it is durable, also while the lease waits.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use mailbox::{Done, Draft, Lessee, Mailboxes, Message, SystemClock};
+    /// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+    /// # let mailboxes = Mailboxes::open_memory(Arc::new(SystemClock::start()));
+    /// # let draft = |id: &str| {
+    /// #     let line = format!(r#"{{"ts":"2026-05-14T17:45:00Z","from":"lab","intent":"greet","msg_id":"{id}"}}"#);
+    /// #     Draft::new("greeter".parse().unwrap(), Message::parse(line.as_bytes()).unwrap())
+    /// # };
+    /// # mailboxes.append(vec![draft("m-1"), draft("m-2")]).await.unwrap();
+    /// let first = mailboxes.lease(&"greeter".parse().unwrap(), Lessee::Process).await.unwrap();
+    /// let (acked, next) = mailboxes.ack_then_lease(first.lease, Done::new("greeted"), Lessee::Process).await;
+    /// acked.unwrap();
+    /// let second = next.delivery().await.unwrap();
+    /// assert_eq!(second.envelope.message.msg_id().as_str(), "m-2");
+    /// # });
+    /// ```
+    ///
+    /// # Errors
+    /// Of the ack as for [`Mailboxes::ack`]; the lease is asked for all the same.
+    pub async fn ack_then_lease(
+        &self,
+        lease: Lease,
+        done: Done,
+        lessee: Lessee,
+    ) -> (Result<Vec<Appended>, MailboxError>, Leasing) {
+        let Lease {
+            id,
+            mailbox: of,
+            seq,
+            until: _,
+        } = lease;
+        let command = Command::Ack {
+            of: of.clone(),
+            claim: Claim::Lease { seq, lease: id },
+            by: AckedBy::Actor,
+            done,
+        };
+        let (reply, leasing) = self.command_then_lease(command, &of, lessee).await;
+        let acked = reply.map(|reply| match reply {
+            Reply::Acked(emitted) => emitted,
+            reply => unreachable!("an ack is answered as one, not with {reply:?}"),
+        });
+        (acked, leasing)
+    }
+
+    /// Carries out one command and asks for the next message of a mailbox, as
+    /// [`Mailboxes::ack_then_lease`] does with an ack.
+    ///
+    /// # Errors
+    /// When the command is refused or the store fails; the lease is asked for all the same.
+    pub async fn command_then_lease(
+        &self,
+        command: Command,
+        of: &MailboxName,
+        lessee: Lessee,
+    ) -> (Result<Reply, MailboxError>, Leasing) {
+        let (replied, reply) = oneshot::channel();
+        let (answer, answered) = oneshot::channel();
+        let request = Request::CommandThenLease {
+            command,
+            replied,
+            of: of.clone(),
+            lessee,
+            answer,
+        };
+        // Where it was not sent, nobody answers.
+        let _ = self.requests.send(request).await;
+        let leasing = Leasing {
+            mailboxes: self.clone(),
+            of: of.clone(),
+            lessee,
+            answer: answered,
+        };
+        (reply.await.unwrap_or(Err(MailboxError::Closed)), leasing)
     }
 
     /// Acknowledges by id, for whoever is outside the process (contract, section 3, rule 4): under a

@@ -58,6 +58,14 @@ type Answer<T> = oneshot::Sender<Result<T, MailboxError>>;
 /// What the handle sends.
 pub(crate) enum Request {
     Command(Command, Answer<Reply>),
+    /// A command and a lease that waits, in one group where there is something to take.
+    CommandThenLease {
+        command: Command,
+        replied: Answer<Reply>,
+        of: MailboxName,
+        lessee: Lessee,
+        answer: Answer<Option<Transit>>,
+    },
     Lease {
         of: MailboxName,
         lessee: Lessee,
@@ -299,6 +307,17 @@ impl<S: Store> Writer<S> {
         for request in batch {
             match request {
                 Request::Command(command, answer) => self.fold(&mut group, command, Some(answer)).await,
+                Request::CommandThenLease {
+                    command,
+                    replied,
+                    of,
+                    lessee,
+                    answer,
+                } => {
+                    self.fold(&mut group, command, Some(replied)).await;
+                    self.fold_lease(&mut group, of, Waiter { lessee, answer }, true)
+                        .await;
+                }
                 Request::Lease {
                     of,
                     lessee,

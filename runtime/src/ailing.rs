@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mailbox::{Command, MailboxError, Moment, Reply};
+use mailbox::{Command, Leasing, Lessee, MailboxError, Moment, Reply};
 
 use crate::roster::{Guarded, InHand, Plant};
 
@@ -105,13 +105,38 @@ impl Plant {
     /// Has something written about a message in hand. Mailboxes that cannot write are asked again until they can,
     /// or until the host is drained: the next incarnation then finds the message unread.
     pub(crate) async fn settle(&self, in_hand: &InHand, command: Command) -> Option<Reply> {
+        let answer = self.mailboxes.command(command.clone()).await;
+        self.settled(in_hand, command, answer).await
+    }
+
+    /// The same, and asks for the next message of that mailbox in the same group; once, since whoever is asked
+    /// again after a failure asks for that later.
+    pub(crate) async fn settle_then_lease(
+        &self,
+        in_hand: &InHand,
+        command: Command,
+    ) -> (Option<Reply>, Leasing) {
+        let (answer, leasing) = self
+            .mailboxes
+            .command_then_lease(command.clone(), &in_hand.of, Lessee::Process)
+            .await;
+        (self.settled(in_hand, command, answer).await, leasing)
+    }
+
+    /// Goes on from the first answer.
+    async fn settled(
+        &self,
+        in_hand: &InHand,
+        command: Command,
+        mut answer: Result<Reply, MailboxError>,
+    ) -> Option<Reply> {
         let asked = match &command {
             Command::Ack { done, .. } if !done.emits.is_empty() => Asked::Send,
             _ => Asked::Settle,
         };
         let mut draining = self.draining.subscribe();
         loop {
-            match self.mailboxes.command(command.clone()).await {
+            match answer {
                 Ok(reply) => {
                     self.did(asked);
                     return Some(reply);
@@ -130,6 +155,7 @@ impl Plant {
                 // The sender lives in `self`: the channel cannot close.
                 _ = draining.wait_for(|draining| *draining) => return None,
             }
+            answer = self.mailboxes.command(command.clone()).await;
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use mailbox::{AckedBy, Claim, Command, Delivery, Lessee, MailboxError, Moment, Nack};
+use mailbox::{AckedBy, Claim, Command, Delivery, Leasing, Lessee, MailboxError, Moment, Nack};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
 use crate::ailing::{Asked, STORE_REST, TAKT_REST};
@@ -82,13 +82,15 @@ impl Worker {
     /// One turn. Whether there may be another: not when no more work is taken, and what is left to do is to be
     /// stopped.
     async fn wake(&self, living: &mut Option<Living>) -> Result<bool, ActorProcessingErr> {
-        let unit = match living {
-            Some(living) => &mut living.unit,
-            None => &mut living.insert(self.slot.living(self.build()?)).unit,
+        let living = match living {
+            Some(living) => living,
+            None => living.insert(self.slot.living(self.build()?)),
         };
-        match self.next_work().await {
-            Some(Work::Message(delivery)) => self.message_turn(unit.as_mut(), *delivery).await?,
-            Some(Work::Takt(due)) => self.takt_turn(unit.as_mut(), due).await?,
+        match self.next_work(living.next.take()).await {
+            Some(Work::Message(delivery)) => {
+                living.next = self.message_turn(living.unit.as_mut(), *delivery).await?;
+            }
+            Some(Work::Takt(due)) => self.takt_turn(living.unit.as_mut(), due).await?,
             None => return Ok(false),
         }
         Ok(true)
@@ -124,8 +126,9 @@ impl Worker {
         built
     }
 
-    /// Waits for something to do; `None` when no more work is taken.
-    async fn next_work(&self) -> Option<Work> {
+    /// Waits for something to do; `None` when no more work is taken. A lease that was asked for before is given
+    /// up where something else comes first.
+    async fn next_work(&self, mut asked: Option<Leasing>) -> Option<Work> {
         let (plant, hosted) = (&self.plant, &self.hosted);
         let mut taking = hosted.taking.subscribe();
         let mut pauses = hosted.pause.subscribe();
@@ -136,6 +139,13 @@ impl Worker {
                 .filter(|pause| pause.until > plant.now());
             let takt = hosted.takt.as_ref().filter(|_| self.has_takt && paused.is_none());
             let takt_at = takt.map(|takt| takt.lock().takt.runs_at());
+            let asked = asked.take();
+            let lease = async {
+                match asked {
+                    Some(leasing) => leasing.delivery().await,
+                    None => plant.mailboxes.lease(&hosted.name, Lessee::Process).await,
+                }
+            };
             tokio::select! {
                 biased;
                 // The senders live in `hosted`, which this worker keeps: neither channel can close.
@@ -147,7 +157,7 @@ impl Worker {
                 () = plant.clock().sleep_until(takt_at.unwrap_or(Moment::EPOCH)), if takt_at.is_some() => {
                     return takt.map(|takt| Work::Takt(takt.lock().takt.due()));
                 }
-                leased = plant.mailboxes.lease(&hosted.name, Lessee::Process), if hosted.has_mailbox && paused.is_none() => {
+                leased = lease, if hosted.has_mailbox && paused.is_none() => {
                     match leased {
                         Ok(delivery) => {
                             plant.did(Asked::Settle);
@@ -161,7 +171,12 @@ impl Worker {
         }
     }
 
-    async fn message_turn(&self, unit: &mut dyn Unit, delivery: Delivery) -> Result<(), ActorProcessingErr> {
+    /// Hands a message to the actor and has what came of it written; with an ack the next message is asked for.
+    async fn message_turn(
+        &self,
+        unit: &mut dyn Unit,
+        delivery: Delivery,
+    ) -> Result<Option<Leasing>, ActorProcessingErr> {
         let (in_hand, envelope) = InHand::of(delivery);
         let message = envelope.message.clone();
         let deadline = Deadline::new(self.plant.now(), self.hosted.deadline_of(message.intent()));
@@ -198,15 +213,15 @@ impl Worker {
                     emits,
                     read,
                 };
-                self.ack(&in_hand, done).await;
+                let next = self.ack(&in_hand, done).await;
                 self.succeeded();
-                Ok(())
+                Ok(next)
             }
             Err(failure) => {
                 self.note(&key, &failure);
                 let exit = in_hand.exit();
                 self.nack(&in_hand, &failure).await;
-                self.after(failure, exit)
+                self.after(failure, exit).map(|()| None)
             }
         }
     }
@@ -351,19 +366,34 @@ impl Worker {
         self.pause(self.plant.now().after(STORE_REST), text);
     }
 
-    async fn ack(&self, in_hand: &InHand, done: mailbox::Done) {
-        let claim = claim(in_hand);
-        self.plant
-            .settle(
-                in_hand,
-                Command::Ack {
-                    of: in_hand.of.clone(),
-                    claim,
-                    by: AckedBy::Actor,
-                    done,
-                },
-            )
-            .await;
+    /// Acks, and asks for the next message in the same group, unless something else comes first.
+    async fn ack(&self, in_hand: &InHand, done: mailbox::Done) -> Option<Leasing> {
+        let command = Command::Ack {
+            of: in_hand.of.clone(),
+            claim: claim(in_hand),
+            by: AckedBy::Actor,
+            done,
+        };
+        if self.takes_messages() {
+            let (_, next) = self.plant.settle_then_lease(in_hand, command).await;
+            Some(next)
+        } else {
+            self.plant.settle(in_hand, command).await;
+            None
+        }
+    }
+
+    /// Whether a message is what this worker would take next.
+    fn takes_messages(&self) -> bool {
+        let (hosted, now) = (&self.hosted, self.plant.now());
+        let paused = hosted
+            .pause
+            .borrow()
+            .as_ref()
+            .is_some_and(|pause| pause.until > now);
+        let takt = hosted.takt.as_ref().filter(|_| self.has_takt);
+        let takt_is_due = takt.is_some_and(|takt| takt.lock().takt.runs_at() <= now);
+        *hosted.taking.borrow() && !paused && !takt_is_due
     }
 
     async fn nack(&self, in_hand: &InHand, failure: &TurnFailure) {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use mailbox::{Clock, Delivery, Envelope, LeaseId, MailboxName, Mailboxes, Moment, MsgId, Seq};
+use mailbox::{Clock, Delivery, Envelope, LeaseId, Leasing, MailboxName, Mailboxes, Moment, MsgId, Seq};
 use ractor::ActorCell;
 use tokio::sync::{Notify, watch};
 
@@ -171,6 +171,8 @@ pub(crate) struct Slot {
 pub(crate) struct Living {
     // Fields are dropped in this order.
     pub(crate) unit: Box<dyn Unit>,
+    /// The next message, where it was asked for with the ack of the last one.
+    pub(crate) next: Option<Leasing>,
     _gone: Gone,
 }
 
@@ -217,6 +219,7 @@ impl Slot {
         self.gone.send_replace(false);
         Living {
             unit,
+            next: None,
             _gone: Gone(Arc::clone(self)),
         }
     }

@@ -261,6 +261,17 @@ impl Link {
                 let fits = Fits::of(&command);
                 (Ask::Command(command), Pending::Command(fits, answer))
             }
+            Request::CommandThenLease {
+                command,
+                replied,
+                of,
+                lessee,
+                answer,
+            } => {
+                self.ask(Request::Command(command, replied));
+                let wait = true;
+                return self.ask_lease(Ask::Lease { of, lessee, wait }, answer);
+            }
             Request::Lease {
                 of,
                 lessee,
@@ -485,6 +496,10 @@ fn gathered<T>(asker: Asker<Vec<T>>, all: Vec<T>, more: bool) -> Option<(Asker<V
 fn refuse(request: Request, error: MailboxError) -> Option<oneshot::Sender<()>> {
     match request {
         Request::Command(_, answer) => drop(answer.send(Err(error))),
+        Request::CommandThenLease { replied, answer, .. } => {
+            drop(replied.send(Err(error.clone())));
+            drop(answer.send(Err(error)));
+        }
         Request::Lease { answer, .. } => drop(answer.send(Err(error))),
         Request::Envelopes { answer, .. } => drop(answer.send(Err(error))),
         Request::History { answer, .. } => drop(answer.send(Err(error))),

@@ -53,7 +53,10 @@ impl<S: Store> Writer<S> {
                     .map(|index| index.status(now))
                     .unwrap_or_default()));
             }
-            Request::Command(..) | Request::Lease { .. } | Request::Close(_) => {}
+            Request::Command(..)
+            | Request::CommandThenLease { .. }
+            | Request::Lease { .. }
+            | Request::Close(_) => {}
         }
     }
 
@@ -184,6 +187,10 @@ impl<S: Store> Writer<S> {
 fn refuse_request(request: Request, error: MailboxError) -> Option<oneshot::Sender<()>> {
     match request {
         Request::Command(_, answer) => refuse(Some(answer), error),
+        Request::CommandThenLease { replied, answer, .. } => {
+            refuse(Some(replied), error.clone());
+            refuse(Some(answer), error);
+        }
         Request::Lease { answer, .. } => refuse(Some(answer), error),
         Request::Envelopes { answer, .. } => refuse(Some(answer), error),
         Request::History { answer, .. } => refuse(Some(answer), error),

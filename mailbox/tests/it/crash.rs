@@ -125,11 +125,16 @@ fn the_writer() {
                 }
             });
         }
+        let mut delivery = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
         loop {
-            let delivery = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
             let number = number_of(&delivery.envelope);
-            mailboxes.ack(delivery.lease, Done::new("handled")).await.unwrap();
+            let done = Done::new("handled");
+            let (acked, next) = mailboxes
+                .ack_then_lease(delivery.lease, done, Lessee::Process)
+                .await;
+            acked.unwrap();
             say(&format!("handled {number}"));
+            delivery = next.delivery().await.unwrap();
         }
     });
 }

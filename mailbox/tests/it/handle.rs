@@ -135,3 +135,43 @@ async fn closed_mailboxes_say_so() {
     let error = other.append(vec![draft("a")]).await.unwrap_err();
     assert_eq!(error.to_string(), "the mailboxes are closed");
 }
+
+#[tokio::test]
+async fn an_ack_and_the_lease_after_it_are_one_group() {
+    let mailboxes = Mailboxes::open_memory(clock());
+    mailboxes.append(["a", "b"].map(draft).to_vec()).await.unwrap();
+    let first = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
+    let before = mailboxes.counters().groups;
+    let (acked, next) = mailboxes
+        .ack_then_lease(first.lease, Done::new("done"), Lessee::Process)
+        .await;
+    acked.unwrap();
+    let second = next.delivery().await.unwrap();
+    assert_eq!((second.envelope.seq, second.attempt), (Seq(2), 1));
+    assert_eq!(mailboxes.counters().groups, before + 1);
+
+    // Nothing is left: the ack is answered, and the lease waits.
+    let (acked, next) = mailboxes
+        .ack_then_lease(second.lease, Done::new("done"), Lessee::Process)
+        .await;
+    acked.unwrap();
+    mailboxes.append(vec![draft("c")]).await.unwrap();
+    let third = next.delivery().await.unwrap();
+    assert_eq!(third.envelope.seq, Seq(3));
+
+    // An ack that is refused changes nothing, and the lease is given all the same; dropped, it is given up.
+    mailboxes.append(vec![draft("d")]).await.unwrap();
+    let id = third.envelope.message.msg_id().clone();
+    let by = mailbox::AckedBy::Line { from: "lab".into() };
+    mailboxes
+        .ack_by_id(&name(), &id, None, by, Done::new("elsewhere"))
+        .await
+        .unwrap();
+    let (acked, next) = mailboxes
+        .ack_then_lease(third.lease, Done::new("late"), Lessee::Process)
+        .await;
+    assert!(acked.is_err());
+    drop(next);
+    let fourth = mailboxes.lease(&name(), Lessee::Process).await.unwrap();
+    assert_eq!((fourth.envelope.seq, fourth.attempt), (Seq(4), 1));
+}

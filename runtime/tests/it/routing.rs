@@ -110,3 +110,20 @@ async fn a_wrong_declaration_is_found_at_the_start() {
         .actor(Worker::build(&bench.script));
     assert!(shadowed.start().await.is_err());
 }
+
+/// The ack of a message and the lease of the next are one group, with one sync.
+#[tokio::test]
+async fn messages_that_wait_cost_one_group_each() {
+    const MESSAGES: u64 = 20;
+    let bench = Bench::new();
+    for number in 0..MESSAGES {
+        bench.tell("worker", &format!("w{number}"), Deed::Succeed).await;
+    }
+    let before = bench.mailboxes.counters().groups;
+    let running = bench.worker().await;
+    running.until_quiet().await.unwrap();
+    let groups = bench.mailboxes.counters().groups - before;
+    // And one for the first lease; the supervisor's own are a few.
+    assert!((MESSAGES..MESSAGES + 5).contains(&groups), "{groups}");
+    running.drain(SECOND).await;
+}
