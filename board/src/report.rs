@@ -94,7 +94,7 @@ pub struct ActorNumbers {
     /// Attempts that failed, by kind.
     pub failures: Failures,
     /// How often a failed attempt made the actor start anew: after a panic, an error that it did not explain, a
-    /// missed deadline or a kill. A start that failed leaves no record and is not among them.
+    /// missed deadline or a kill. A start that failed with no message in hand leaves no record.
     pub restarts: u64,
     /// Messages that are neither handled nor set aside, at the end of the range.
     pub unread: u64,
@@ -164,12 +164,12 @@ pub struct AttentionLine {
 pub struct BucketNumbers {
     /// Which.
     pub bucket: Bucket,
-    /// Pull requests in it at the end of the range.
+    /// Pull requests in it, as the last dispatch before the end of the range saw them.
     pub now: u64,
     /// Stays that began within the range.
     pub entered: u64,
     /// How long the stays lasted that reach into the range, in milliseconds. One that has not ended counts up to the
-    /// end of the range.
+    /// end of the range, or to the last dispatch where that is more than a day earlier.
     pub time_in_bucket_ms: Option<Spread>,
     /// The longest of them.
     pub longest: Option<Stay>,
@@ -276,7 +276,8 @@ pub struct Sample {
     /// How long, at most, a message had been unread during the step that ends at this moment, in milliseconds; null
     /// where none was.
     pub longest_wait_ms: Option<u64>,
-    /// Pull requests in each bucket, in the order of [`Report::buckets`].
+    /// Pull requests in each bucket, in the order of [`Report::buckets`]; none after the last dispatch where nobody
+    /// has looked for more than a day.
     pub buckets: [u64; 6],
 }
 

@@ -18,6 +18,9 @@ const MISSED_RUNS: u64 = 2;
 /// And not before this long, since several runs by hand can follow each other within a minute.
 const MISSED_FOR: TimeDelta = TimeDelta::hours(1);
 
+/// Where nobody has looked for longer than this, nobody knows how a stay went on.
+const LOOKED_WITHIN: TimeDelta = TimeDelta::days(1);
+
 /// Within this long, changes and returns count as going back and forth.
 const FLAP_WINDOW: TimeDelta = TimeDelta::days(7);
 
@@ -124,14 +127,18 @@ impl Stays {
 
     pub(super) fn finish(mut self, range: &Range, series: &mut Series) -> Stayed {
         let latest = self.latest.unwrap_or(range.until());
+        let looks = range.until() - latest <= LOOKED_WITHIN;
         let mut flapping = Vec::new();
         for (at, pull) in self.pulls {
             let bucket = place(pull.bucket);
             let gone = pull.is_gone(self.run, latest);
-            let end = if gone { pull.seen } else { range.until() };
+            let (end, until) = match (gone, looks) {
+                (true, _) => (pull.seen, Some(pull.seen)),
+                (false, false) => (latest, Some(latest)),
+                (false, true) => (range.until(), None),
+            };
             self.buckets[bucket].leave(&at, &pull, end, range);
             self.buckets[bucket].now += u64::from(!gone);
-            let until = gone.then_some(end);
             series.each_between(pull.since, until, |here| here.buckets[bucket] += 1);
             if pull.flaps {
                 flapping.push(Flapping {

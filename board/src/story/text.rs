@@ -7,9 +7,6 @@ use pulls::escape;
 use super::{Changed, Delivery, Entry, Story, What};
 use crate::words::{count, moment};
 
-/// How wide the column of sources is at most, so that one long path does not push the words off the screen.
-const SOURCE_WIDTH: usize = 24;
-
 impl Story {
     /// The story as text, a line an entry. Messages with which nothing was done are told together. What others wrote
     /// cannot steer a terminal.
@@ -32,8 +29,8 @@ impl Story {
             out.push_str(&format!("({} left out)\n", count(self.left_out, "earlier part")));
         }
         let lines = self.lines();
-        let widest = lines.iter().map(|line| line.source.chars().count()).max();
-        let width = widest.unwrap_or(0).min(SOURCE_WIDTH);
+        let width = lines.iter().map(|line| line.source.chars().count()).max();
+        let width = width.unwrap_or(0);
         for line in lines {
             let text = format!("{:<23}  {:<width$}  {}", line.at, line.source, line.text);
             out.push_str(text.trim_end());
@@ -66,7 +63,7 @@ impl Story {
                 continue;
             }
             together = None;
-            lines.push(Line::of(entry, words(&entry.what)));
+            lines.push(Line::of(entry, words(entry)));
         }
         lines
     }
@@ -103,7 +100,11 @@ impl Line {
     fn of(entry: &Entry, text: String) -> Self {
         Self {
             at: entry.at.map_or_else(|| "-".to_owned(), moment),
-            source: escape::line(&entry.source),
+            source: escape::line(match entry.source.split_once('/') {
+                // Which file of a folder is said in words.
+                Some((folder, _)) if folder != "mailbox" => folder,
+                _ => &entry.source,
+            }),
             text: escape::line(&text),
         }
     }
@@ -169,8 +170,9 @@ impl<'a> Idle<'a> {
     }
 }
 
-fn words(what: &What) -> String {
-    match what {
+fn words(entry: &Entry) -> String {
+    let file = entry.source.split_once('/').map_or("", |(_, file)| file);
+    match &entry.what {
         What::Classified {
             bucket,
             rule,
@@ -214,17 +216,17 @@ fn words(what: &What) -> String {
         }
         What::Gate { head, commands } => {
             let short = head.get(..7).unwrap_or(head);
-            format!("gates passed on {short}: {}", commands.join(", "))
+            format!("{file}: passed on {short}: {}", commands.join(", "))
         }
         What::Investigation { why } => match why {
-            Some(why) => format!("briefed: {why}"),
-            None => "briefed".to_owned(),
+            Some(why) => format!("{file}: {why}"),
+            None => file.to_owned(),
         },
         What::Audited { rule, reason, .. } => format!("for the record ({rule}): {reason}"),
         What::Queued { line, status, branch } => {
             let branch = branch.as_ref().map(|branch| format!(", branch {branch}"));
             let status = status.as_deref().unwrap_or("no status");
-            format!("line {line}: {status}{}", branch.unwrap_or_default())
+            format!("{file}:{line}: {status}{}", branch.unwrap_or_default())
         }
     }
 }

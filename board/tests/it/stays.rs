@@ -178,3 +178,18 @@ fn lines_out_of_order_and_of_the_future_do_no_harm() {
     assert_eq!(report.buckets[3].longest.as_ref().unwrap().since, ago(5 * HOUR));
     assert_eq!(report.last_dispatch, Some(ago(2 * HOUR)));
 }
+
+#[test]
+fn where_nobody_looks_any_more_nothing_goes_on() {
+    let report = report(&[seen(5 * DAY, "o/r", 7, "wait"), seen(3 * DAY, "o/r", 7, "wait")]);
+    assert_eq!(now(&report), [(Bucket::Wait, 1)]);
+    assert_eq!(report.buckets[5].time_in_bucket_ms.unwrap().max, 2 * 24 * 60 * MS);
+    let course: Vec<u64> = report
+        .samples
+        .iter()
+        .rev()
+        .step_by(24)
+        .map(|sample| sample.buckets[5])
+        .collect();
+    assert_eq!(course, [0, 0, 0, 0, 1, 1, 0, 0]);
+}
