@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mailbox::{
-    AckedBy, Appended, Done, EnvelopeState, FailureKind, Filter, Lessee, MailboxError, Mailboxes, Nack, Past,
-    Policy, Refusal, Replay, Replayed, Seq, SystemClock,
+    AckedBy, Appended, Clock as _, Delivery, Done, Draft, EnvelopeState, FailureKind, Filter, Lessee,
+    MailboxError, Mailboxes, ManualClock, Moment, Nack, Past, Policy, Refusal, Replay, Replayed, Seq,
+    SystemClock,
 };
 
 use crate::{draft, draft_of, name};
@@ -180,4 +181,113 @@ async fn what_a_history_claims_of_the_future_happened_now() {
     let now = SystemClock::start();
     let now = mailbox::Clock::now(&now);
     assert!(first.appended_at <= now && at <= now);
+}
+
+/// Random lives of a mailbox: histories in an import.
+const LIVES: u64 = 200;
+/// What happens in each.
+const STEPS: usize = 60;
+
+/// A message of one of few subjects, so that some are superseded and some unchanged.
+fn about(number: usize, dice: &mut fastrand::Rng) -> Draft {
+    Draft {
+        subject: Some(format!("o/r#{}", dice.u8(0..4)).parse().unwrap()),
+        evidence: Some(mailbox::Digest::of(&[dice.u8(0..2)])),
+        ..draft(&format!("m-{number}"))
+    }
+}
+
+/// One step: something is appended, taken, settled in one of all ways, or time passes.
+async fn step(
+    mailboxes: &Mailboxes,
+    clock: &ManualClock,
+    held: &mut Vec<Delivery>,
+    number: usize,
+    dice: &mut fastrand::Rng,
+) {
+    let id = || format!("m-{}", fastrand::Rng::with_seed(number as u64).usize(0..=number));
+    match dice.u8(0..10) {
+        0..=2 => drop(mailboxes.append(vec![about(number, dice)]).await.unwrap()),
+        3..=4 => {
+            let lessee = match dice.bool() {
+                true => Lessee::Process,
+                false => Lessee::Pull {
+                    for_: Duration::from_secs(5),
+                },
+            };
+            held.extend(mailboxes.try_lease(&name(), lessee).await.unwrap());
+        }
+        5 => clock.advance(Duration::from_millis(dice.u64(0..4_000))),
+        // Who is outside may be refused: that is a part of the life.
+        6 => {
+            let of = &name();
+            let id = id().parse().unwrap();
+            let _ = match dice.u8(0..3) {
+                0 => mailboxes.retry_quarantined(of, &id).await,
+                1 => mailboxes.drop_quarantined(of, &id, "old").await,
+                _ => {
+                    let by = AckedBy::Line { from: "other".into() };
+                    let acked = mailboxes.ack_by_id(of, &id, None, by, Done::new("line")).await;
+                    acked.map(drop)
+                }
+            };
+        }
+        _ if held.is_empty() => {}
+        _ => {
+            let delivery = held.swap_remove(dice.usize(0..held.len()));
+            let reason = "no".to_owned();
+            let _ = match dice.u8(0..5) {
+                0 | 1 => mailboxes
+                    .ack(delivery.lease, Done::new("greeted"))
+                    .await
+                    .map(drop),
+                2 => mailboxes.nack(delivery.lease, failed("no")).await.map(drop),
+                3 => mailboxes
+                    .nack(delivery.lease, Nack::Reject { reason })
+                    .await
+                    .map(drop),
+                _ => {
+                    let until = Some(clock.now().after(Duration::from_secs(2)));
+                    let back = Nack::HandBack { reason, until };
+                    mailboxes.nack(delivery.lease, back).await.map(drop)
+                }
+            };
+        }
+    }
+}
+
+#[tokio::test]
+async fn whatever_a_mailbox_lived_through_is_restored_as_it_was() {
+    let mut settled = 0;
+    for life in 0..LIVES {
+        let mut dice = fastrand::Rng::with_seed(life);
+        let clock = Arc::new(ManualClock::at(Moment::from_millis(1_778_780_700_000)));
+        let there = Mailboxes::open_memory(clock.clone());
+        let policy = Policy {
+            max_attempts: 3,
+            ..Policy::default()
+        };
+        there.declare(name(), policy.clone()).await.unwrap();
+        let mut held = Vec::new();
+        for number in 0..STEPS {
+            step(&there, &clock, &mut held, number, &mut dice).await;
+        }
+        // What a process has in hand is unread elsewhere; what somebody outside has is still theirs.
+        for delivery in held {
+            let _ = there.nack(delivery.lease, failed("over")).await;
+        }
+        let lived = all(&there).await;
+        let past: Vec<Past> = lived.iter().cloned().map(Past::from).collect();
+        for one in &past {
+            assert_eq!(one.check(), Ok(()), "life {life}: {one:?}");
+        }
+        let here = Mailboxes::open_memory(clock.clone());
+        here.declare(name(), policy).await.unwrap();
+        here.restore(&name(), past).await.unwrap();
+        assert_eq!(all(&here).await, lived, "life {life}");
+        let counts = async |mailboxes: &Mailboxes| mailboxes.status().await.unwrap();
+        assert_eq!(counts(&here).await, counts(&there).await, "life {life}");
+        settled += counts(&here).await[0].acked + counts(&here).await[0].quarantined;
+    }
+    assert!(settled > 10 * LIVES, "{settled}: hardly anything happened");
 }
