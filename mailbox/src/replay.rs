@@ -140,3 +140,103 @@ impl Replay {
         Ok(status.map_or(0, |status| status.total))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::sync::Arc;
+    use std::task::Poll;
+
+    use super::*;
+    use crate::clock::SystemClock;
+    use crate::command::{Done, Lessee};
+    use crate::event::DeliveryEvent;
+    use crate::message::{Draft, Message};
+    use crate::store::DiskStore;
+
+    fn greeter() -> MailboxName {
+        "greeter".parse().unwrap()
+    }
+
+    fn drafts(from: u64, to: u64) -> Vec<Draft> {
+        let draft = |n: u64| {
+            let ts = "2026-05-14T17:45:00Z".parse().unwrap();
+            let id = format!("m-{n}").parse().unwrap();
+            let message = Message::build(ts, "lab", "greet", &id, serde_json::json!({"n": n})).unwrap();
+            Draft::new(greeter(), message)
+        };
+        (from..=to).map(draft).collect()
+    }
+
+    async fn all(replay: &mut Replay) -> Vec<u64> {
+        let mut seqs = Vec::new();
+        while let Some(page) = replay.next_page().await.unwrap() {
+            seqs.extend(page.iter().map(|message| message.envelope.seq.0));
+        }
+        seqs
+    }
+
+    #[tokio::test]
+    async fn every_message_is_shown_once_though_more_come_and_the_reader_gives_up_in_between() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = DiskStore::open(dir.path()).unwrap();
+        let mailboxes = Mailboxes::open(store, Arc::new(SystemClock::start())).unwrap();
+        let mut replay = Replay::new(mailboxes.clone(), greeter());
+        assert!(replay.next_page().await.unwrap().is_none());
+        mailboxes.append(drafts(1, REPLAY_PAGE + 5)).await.unwrap();
+        let first = replay.next_page().await.unwrap().unwrap();
+        assert_eq!(first.len() as u64, REPLAY_PAGE);
+        assert_eq!(first[6].envelope.message.msg_id().as_str(), "m-7");
+        // The second page is on its way, and ends where the mailbox did then.
+        mailboxes
+            .append(drafts(REPLAY_PAGE + 6, 3 * REPLAY_PAGE))
+            .await
+            .unwrap();
+        let mut apart = replay.clone();
+        for _ in 0..3 {
+            // Whether it is ready or not, it is not looked at again; a page that was ready would be lost.
+            let ready = {
+                let mut given_up = pin!(replay.next_page());
+                poll_fn(|context| Poll::Ready(given_up.as_mut().poll(context).is_ready())).await
+            };
+            if ready {
+                replay = apart.clone();
+            }
+        }
+        let expected: Vec<u64> = (REPLAY_PAGE + 1..=3 * REPLAY_PAGE).collect();
+        assert_eq!(all(&mut replay).await, expected);
+        assert_eq!(all(&mut apart).await, expected);
+        mailboxes.close().await;
+        assert!(matches!(replay.next_page().await, Err(MailboxError::Closed)));
+    }
+
+    #[tokio::test]
+    async fn each_message_has_its_own_events_in_their_order() {
+        let mailboxes = Mailboxes::open_memory(Arc::new(SystemClock::start()));
+        mailboxes.append(drafts(1, 9)).await.unwrap();
+        let mut leased = Vec::new();
+        for _ in 0..4 {
+            leased.push(mailboxes.lease(&greeter(), Lessee::Process).await.unwrap());
+        }
+        for delivery in leased.into_iter().rev() {
+            mailboxes.ack(delivery.lease, Done::new("greeted")).await.unwrap();
+        }
+        let page = Replay::new(mailboxes, greeter())
+            .next_page()
+            .await
+            .unwrap()
+            .unwrap();
+        for Replayed { envelope, events } in page {
+            assert!(events.iter().all(|event| event.seq == envelope.seq));
+            match events.as_slice() {
+                [] => assert!(envelope.seq.0 > 4),
+                [leased, acked] => {
+                    assert!(matches!(leased.event, DeliveryEvent::Leased { .. }));
+                    assert!(matches!(acked.event, DeliveryEvent::Acked { .. }));
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

@@ -75,7 +75,7 @@ pub(super) struct Entries {
     pages: Vec<Option<Page>>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 struct Page {
     /// Those that are not gone.
     left: usize,
@@ -96,7 +96,12 @@ impl Entries {
 
     pub(super) fn push(&mut self, entry: Entry) {
         if self.count.is_multiple_of(PAGE as u64) {
-            self.pages.push(Some(Page::default()));
+            // A small mailbox is kept small; one that is not will fill its pages.
+            let room = if self.pages.is_empty() { 0 } else { PAGE };
+            self.pages.push(Some(Page {
+                left: 0,
+                entries: Vec::with_capacity(room),
+            }));
         }
         self.count += 1;
         let Some(page) = self.pages.last_mut() else { return };
