@@ -76,7 +76,10 @@ pub fn filling(number: u64) -> Message {
 fn sized(number: u64, padding: usize) -> Message {
     let ts = chrono::DateTime::from_timestamp(1_778_780_700, 0).unwrap_or_default();
     let id = format!("m-{number}").parse().expect("it is an id");
-    let body = json!({ "number": number, "text": "x".repeat(padding) });
+    // What repeats would be packed and fill no disk.
+    let mut dice = fastrand::Rng::with_seed(number);
+    let text: String = (0..padding).map(|_| dice.alphanumeric()).collect();
+    let body = json!({ "number": number, "text": text });
     Message::build(ts, "torture", "endure", &id, body).expect("it is a message")
 }
 
