@@ -71,7 +71,7 @@ impl Mirroring {
             mirror: Mirror::new(&home.join(MIRROR), mailboxes.clone(), clock, rules),
             mailboxes,
             registry,
-            home: Real::on(home),
+            home: Real::rotating(home, rules.rotation),
             found: VecDeque::new(),
             said: None,
             waits: false,

@@ -207,6 +207,7 @@ pub fn host(
     let mut host = Host::builder(opened.mailboxes.clone(), Arc::clone(&opened.clock), &home.path)
         .unread_limit(config.actors.unread_limit.get())
         .watermarks(watermarks(config))
+        .rotation(config.rotation())
         .limits(runtime::Limits {
             max_restarts: config.actors.max_restarts,
             restart_window: config.actors.restart_window.get(),
@@ -511,9 +512,6 @@ fn policy(config: &Config, own: Option<&ActorFile>) -> Policy {
 fn mirror_rules(config: &Config) -> mailbox::mirror::Rules {
     mailbox::mirror::Rules {
         horizon: config.mailbox.dedupe_horizon.get(),
-        rotation: mailbox::rotation::Rotation {
-            keep: config.mailbox.keep.get(),
-            ..mailbox::rotation::Rotation::default()
-        },
+        rotation: config.rotation(),
     }
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use std::{fmt, io};
 
 use chrono::{DateTime, Utc};
+use mailbox::rotation::Rotation;
 use mailbox::{
     Clock, Envelope, EnvelopeState, Filter, Holder, MailboxError, MailboxName, Mailboxes, Moment, Policy,
 };
@@ -51,6 +52,7 @@ impl Host {
             limits: Limits::default(),
             unread_limit: UNREAD_LIMIT,
             watermarks: Watermarks::default(),
+            rotation: Rotation::default(),
             evaluate_at: None,
         }
     }
@@ -69,6 +71,7 @@ pub struct HostBuilder {
     limits: Limits,
     unread_limit: Duration,
     watermarks: Watermarks,
+    rotation: Rotation,
     evaluate_at: Option<DateTime<Utc>>,
 }
 
@@ -174,6 +177,12 @@ impl HostBuilder {
         self
     }
 
+    /// When files of lines are cut, and how long the pieces are kept.
+    pub fn rotation(mut self, rotation: Rotation) -> Self {
+        self.rotation = rotation;
+        self
+    }
+
     /// Has every turn evaluate as of this moment. Leases, backoff and deadlines run on the real clock.
     pub fn evaluate_at(mut self, moment: DateTime<Utc>) -> Self {
         self.evaluate_at = Some(moment);
@@ -221,7 +230,7 @@ impl HostBuilder {
         let plant = Arc::new(Plant {
             mailboxes: self.mailboxes,
             surroundings,
-            effects: Real::on(self.home),
+            effects: Real::rotating(self.home, self.rotation),
             changed: watch::Sender::new(()),
             ailing: Ailing::default(),
             draining: watch::Sender::new(false),

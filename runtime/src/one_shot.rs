@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mailbox::rotation::Rotation;
 use mailbox::{Appended, Clock, Digest, Draft, Envelope, MailboxError, MailboxName, Mailboxes, NameError};
 use tokio::sync::watch;
 
@@ -26,6 +27,7 @@ use crate::{Actor, Done, Fault, Message, Reason, Turn};
 #[derive(Clone)]
 pub struct OneShot {
     home: PathBuf,
+    rotation: Rotation,
     surroundings: Surroundings,
 }
 
@@ -86,6 +88,7 @@ impl OneShot {
         let overview = watch::Sender::new(Arc::default()).subscribe();
         Self {
             home: home.into(),
+            rotation: Rotation::default(),
             surroundings: Surroundings {
                 registry,
                 clock,
@@ -93,6 +96,12 @@ impl OneShot {
                 overview,
             },
         }
+    }
+
+    /// When files of lines are cut, and how long the pieces are kept.
+    pub fn rotation(mut self, rotation: Rotation) -> Self {
+        self.rotation = rotation;
+        self
     }
 
     /// Has the turn evaluate as of this moment, which is then also the instant of a takt.
@@ -117,7 +126,10 @@ impl OneShot {
     ///
     /// When the turn fails, or what it sent cannot be appended.
     pub async fn takt<A: Actor>(&self, actor: &mut A, mailboxes: &Mailboxes) -> Result<Ran, OneShotError> {
-        let mut turn = self.turn::<A>(self.takt_now(), Box::new(Real::on(&self.home)))?;
+        let mut turn = self.turn::<A>(
+            self.takt_now(),
+            Box::new(Real::rotating(&self.home, self.rotation)),
+        )?;
         let done = ended(caught(actor.takt(&mut turn)).await)?;
         let (done, messages, _) = turn.finish(done);
         let appended = match messages.is_empty() {

@@ -4,6 +4,7 @@
 mod actors;
 mod error;
 mod reader;
+mod size;
 mod value;
 
 use std::collections::BTreeSet;
@@ -11,6 +12,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use mailbox::rotation::Rotation;
 use pulls::{Login, RepoName};
 
 pub use actors::{ActorFile, ActorFileError};
@@ -21,6 +23,7 @@ pub use value::Backend;
 use crate::cli::MAX_LIMIT;
 use crate::duration::Span;
 use reader::{Reader, Section};
+use size::Size;
 use value::Command;
 
 /// The most bytes of a configuration that are read. The complete example has four thousand.
@@ -38,6 +41,8 @@ pub struct Config {
     pub actors: Actors,
     /// The mailboxes.
     pub mailbox: Mailbox,
+    /// The files that only grow.
+    pub files: Files,
     /// The repositories that have gates.
     pub gated: BTreeSet<RepoName>,
     /// The actors that are no Rust types, each from a file of its own.
@@ -95,6 +100,13 @@ pub struct Mailbox {
     pub hard_watermark: u32,
 }
 
+/// `[files]`.
+#[derive(Debug)]
+pub struct Files {
+    /// At this size a file makes room for a new one.
+    pub rotate_at: Size,
+}
+
 /// Keys that are read and checked, and that nothing goes by in this version.
 const WITHOUT_EFFECT: [&str; 6] = [
     "qa.gates.commands",
@@ -129,6 +141,14 @@ impl Config {
         Ok(config)
     }
 
+    /// When files that only grow are cut, and how long the pieces are kept: as long as messages.
+    pub fn rotation(&self) -> Rotation {
+        Rotation {
+            size: self.files.rotate_at.get(),
+            keep: self.mailbox.keep.get(),
+        }
+    }
+
     /// The keys of the file that nothing goes by in this version, each with its place.
     pub fn without_effect(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| {
@@ -149,6 +169,7 @@ impl Config {
             pr_state: PrState::read(&mut reader, &mut root)?,
             actors: Actors::read(&mut reader, &mut root)?,
             mailbox: Mailbox::read(&mut reader, &mut root)?,
+            files: Files::read(&mut reader, &mut root)?,
             gated: read_gates(&mut reader, &mut root)?,
             declared: Vec::new(),
             entries: Vec::new(),
@@ -234,6 +255,20 @@ impl Mailbox {
         };
         reader.leave(section);
         Ok(read)
+    }
+}
+
+impl Files {
+    fn read<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<Self, ConfigError> {
+        let mut section = reader.section(root, "files")?;
+        let rotate_at = reader.bounded(
+            &mut section,
+            "rotate_at",
+            Size::mib(64),
+            Size::kib(1)..=Size::mib(64 * 1024),
+        )?;
+        reader.leave(section);
+        Ok(Self { rotate_at })
     }
 }
 

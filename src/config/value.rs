@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use toml::de::DeValue;
 
+use super::size::Size;
 use crate::duration::{Span, SpanError};
 
 /// Why a value was refused.
@@ -111,6 +112,10 @@ impl Quoted for RepoName {
 
 impl Quoted for Login {
     const WANTED: &'static str = "an account name in quotes";
+}
+
+impl Quoted for Size {
+    const WANTED: &'static str = "a size in quotes, like \"64 MiB\"";
 }
 
 impl Quoted for String {

@@ -16,6 +16,7 @@ mod examples;
 mod external;
 mod hosting;
 mod kills;
+mod mirror;
 mod post_mortem;
 mod pull_side;
 mod report;
