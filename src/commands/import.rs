@@ -29,7 +29,7 @@ const STANDARD_INPUT: &str = "-";
 /// Messages taken in at a time: a group of the mailbox, so that they share a sync.
 const BATCH: usize = 512;
 
-/// Bytes of them, which is what counts where they are large.
+/// Bytes of their lines, which is what counts where they are large.
 const BATCH_BYTES: usize = 1024 * 1024;
 
 /// Refused lines that are told; the others are counted.
@@ -39,7 +39,13 @@ const TOLD: usize = 20;
 pub async fn run(context: &Context, choice: &cli::Import) -> Result<(), Failure> {
     let to = choice.to.as_deref().map(mailbox_name).transpose()?;
     let config = context.config()?;
-    let checker = Checker::new(wiring::registry(&config)?, to);
+    let registry = wiring::registry(&config)?;
+    if let Some(to) = &to
+        && *to != MailboxName::dead_letter()
+    {
+        wiring::declared(&registry, to)?;
+    }
+    let checker = Checker::new(registry, to);
     let mut source = Source::open(&context.home, choice.file.as_deref())?;
     let progress = Progress::start("checking lines");
     let found = check(&mut source, &checker, &progress)?;
@@ -91,7 +97,9 @@ impl Source {
             .metadata()
             .map_err(|error| cannot_read(&name, error))?
             .file_type();
-        let file = if kind.is_file() {
+        let file = if kind.is_dir() {
+            return Err(cannot_read(&name, io::ErrorKind::IsADirectory.into()));
+        } else if kind.is_file() {
             file
         } else {
             put_down(home, file, &name)?
@@ -217,8 +225,9 @@ async fn take(
         };
         let over = read.is_none();
         if let Some((_, read)) = read
+            && let bytes = read.bytes()
             && let Ok(Checked::Message(of, past)) = checker.check(read)
-            && let Some(full) = batch.add(of, *past)
+            && let Some(full) = batch.add(of, *past, bytes)
         {
             done += full.past.len();
             if let Err(failure) = full.take(opened, &mut counts).await {
@@ -246,13 +255,13 @@ struct Batch {
 
 impl Batch {
     /// Adds one, and gives what it does not fit to any more.
-    fn add(&mut self, of: MailboxName, past: Past) -> Option<Self> {
+    fn add(&mut self, of: MailboxName, past: Past, bytes: usize) -> Option<Self> {
         let fits = self.of.as_ref().is_none_or(|before| *before == of)
             && self.past.len() < BATCH
             && self.bytes < BATCH_BYTES;
         let full = (!fits).then(|| mem::take(self));
         self.of = Some(of);
-        self.bytes += past.message.line().len();
+        self.bytes += bytes;
         self.past.push(past);
         full
     }

@@ -4,6 +4,7 @@
 
 mod compare;
 mod rerun;
+mod standing;
 
 use std::sync::Arc;
 
@@ -51,14 +52,11 @@ pub async fn run(context: &Context, choice: &cli::Replay) -> Result<(), Failure>
     let mut replay = Replay::new(opened.mailboxes.clone(), of.clone());
     while let Some(page) = replay.next_page().await? {
         for mut message in page {
-            // Reading a copy is a life of its own, which ends the lives before it: that is no part of the story.
-            message
-                .events
-                .retain(|event| opened.read_at.is_none_or(|read_at| event.at < read_at));
+            opened.as_it_was(&mut message);
             if !is_wanted(&message) {
                 continue;
             }
-            let outcome = match &mut rerunner {
+            let outcome = match &rerunner {
                 Some(rerunner) => Some(rerunner.again(&message).await?),
                 None => None,
             };

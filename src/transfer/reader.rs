@@ -23,6 +23,16 @@ pub enum Read<'a> {
     TooLong,
 }
 
+impl Read<'_> {
+    /// Its bytes that were kept.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Read::Line(line) => line.len(),
+            Read::TooLong => 0,
+        }
+    }
+}
+
 impl<R: BufRead> Lines<R> {
     /// The lines of this stream.
     pub fn of(from: R) -> Self {

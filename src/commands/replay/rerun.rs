@@ -2,18 +2,16 @@
 //! done, and what comes of it is held against what is on record.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use mailbox::{Clock, Draft, Filter, MailboxName, Mailboxes, Message, MsgId, Replayed};
-use runtime::{
-    DEFAULT_DEADLINE, EffectError, Effects as _, HandledBy, HomePath, KeyedLine, OneShot, Real, Recorded,
-    Registry, Rerun, TurnFailure,
-};
+use runtime::{DEFAULT_DEADLINE, EffectError, HandledBy, OneShot, Recorded, Registry, Rerun, TurnFailure};
 use serde::Serialize;
 
 use super::compare::{self, Ended, Reads, Stands, Verdict, handled_at, reads, recorded, verdict};
+use super::standing;
 use crate::config::Config;
 use crate::failure::{Exit, Failure};
 use crate::wiring::{Handler, PostMortem};
@@ -28,7 +26,7 @@ pub struct Rerunner {
     now: Option<DateTime<Utc>>,
     mailboxes: Mailboxes,
     registry: Arc<Registry>,
-    home: Real,
+    home: PathBuf,
 }
 
 /// What came of one message.
@@ -87,7 +85,7 @@ impl Rerunner {
             now,
             mailboxes: opened.mailboxes.clone(),
             registry,
-            home: Real::on(home),
+            home: home.to_owned(),
         })
     }
 
@@ -97,7 +95,7 @@ impl Rerunner {
     }
 
     /// Runs one message again.
-    pub async fn again(&mut self, message: &Replayed) -> Result<Outcome, Failure> {
+    pub async fn again(&self, message: &Replayed) -> Result<Outcome, Failure> {
         let then = recorded(message);
         let Some(handler) = &self.handler else {
             return Ok(not_run(self.why.clone()));
@@ -127,7 +125,7 @@ impl Rerunner {
     }
 
     async fn compared(
-        &mut self,
+        &self,
         then: &compare::Recorded,
         on_record: Option<String>,
         rerun: Rerun,
@@ -135,7 +133,7 @@ impl Rerunner {
         let ended = ended(&rerun.ended);
         let mut effects = Vec::new();
         for effect in &rerun.effects {
-            effects.push(self.effect(effect).await);
+            effects.push(self.effect(effect));
         }
         let sent = match then {
             compare::Recorded::Done { .. } => self.sent(&rerun).await?,
@@ -160,20 +158,15 @@ impl Rerunner {
     }
 
     /// An effect outside the process, beside what is there now.
-    async fn effect(&mut self, effect: &Recorded) -> Effect {
+    fn effect(&self, effect: &Recorded) -> Effect {
         match effect {
             Recorded::WriteFile { path, bytes } => Effect {
                 what: format!("write {path}, {} bytes", bytes.len()),
-                stands: match self.home.read_file(path).await {
-                    Ok(Some(there)) if there == *bytes => Stands::Same,
-                    Ok(Some(_)) => Stands::Other,
-                    Ok(None) => Stands::Absent,
-                    Err(_) => Stands::Unknown,
-                },
+                stands: standing::file(&self.home, path, bytes),
             },
             Recorded::AppendLines { path, lines } => Effect {
                 what: format!("append to {path}, lines {}", lines.len()),
-                stands: self.lines_stand(path, lines).await,
+                stands: standing::lines(&self.home, path, lines),
             },
             Recorded::Run { command } => Effect {
                 what: format!("run {}", command.program()),
@@ -183,22 +176,6 @@ impl Rerunner {
                 what: what.clone(),
                 stands: Stands::Unknown,
             },
-        }
-    }
-
-    async fn lines_stand(&mut self, path: &HomePath, lines: &[KeyedLine]) -> Stands {
-        let there = match self.home.read_file(path).await {
-            Ok(there) => String::from_utf8_lossy(&there.unwrap_or_default()).into_owned(),
-            Err(_) => return Stands::Unknown,
-        };
-        let there: BTreeSet<&str> = there.lines().collect();
-        let all = |found: &dyn Fn(&KeyedLine) -> bool| lines.iter().all(found);
-        if all(&|keyed| there.contains(keyed.line.as_str())) {
-            Stands::Same
-        } else if all(&|keyed| there.iter().any(|line| line.contains(&keyed.key))) {
-            Stands::Other
-        } else {
-            Stands::Absent
         }
     }
 

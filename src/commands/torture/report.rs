@@ -37,6 +37,14 @@ fn words(by: Full) -> &'static str {
     }
 }
 
+/// And for programs.
+fn word(by: Full) -> &'static str {
+    match by {
+        Full::Disk => "tmpfs",
+        Full::Files => "file_size_limit",
+    }
+}
+
 impl Report {
     /// Prints it.
     pub fn print(&self, json: bool) -> Result<(), Failure> {
@@ -45,7 +53,7 @@ impl Report {
             return print::json(&json!({
                 "seed": self.seed,
                 "rounds": { "kill": self.kill, "full_disk": self.full_disk, "done": self.done },
-                "full_disk_by": self.full_by.map(words),
+                "full_disk_by": self.full_by.map(word),
                 "acknowledged": tally.acknowledged, "handled": tally.handled, "repeated": tally.repeated,
                 "lost": tally.lost, "doubled": tally.doubled, "out_of_order": tally.out_of_order,
                 "changed": tally.changed, "unread_again": tally.unread_again,
