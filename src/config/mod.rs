@@ -375,7 +375,7 @@ mod tests {
             ),
             (
                 "[actors]\nmax_attempts = 99999999999999999999",
-                "config.toml:2: not TOML: integer number overflowed",
+                "config.toml:2: `actors.max_attempts`: 99999999999999999999 is not between 1 and 1000",
             ),
             (
                 "[actors]\nmax_attempts = 5000000000",

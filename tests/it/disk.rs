@@ -25,9 +25,6 @@ impl Small {
             .arg(desk.home())
             .output();
         let mounted = mounted.is_ok_and(|output| output.status.success());
-        if !mounted {
-            println!("skipped: no small file system can be mounted here");
-        }
         mounted.then(|| Self(desk.home()))
     }
 
@@ -108,7 +105,10 @@ fn refused(run: &Ended, words: &[&str]) {
 #[test]
 fn on_a_full_disk_the_mend_is_named_and_what_was_acknowledged_is_there() {
     let desk = Desk::new();
-    let Some(small) = Small::under(&desk) else { return };
+    let Some(small) = Small::under(&desk) else {
+        println!("skipped: no small file system can be mounted here");
+        return;
+    };
     assert_eq!(send(&desk, "before").code, Some(0));
     let filler = small.fill();
     for id in ["during-1", "during-2"] {
@@ -127,7 +127,10 @@ fn on_a_full_disk_the_mend_is_named_and_what_was_acknowledged_is_there() {
 #[test]
 fn a_home_that_is_read_only_is_named_with_the_mend_and_is_whole_afterwards() {
     let desk = Desk::new();
-    let Some(small) = Small::under(&desk) else { return };
+    let Some(small) = Small::under(&desk) else {
+        println!("skipped: no small file system can be mounted here");
+        return;
+    };
     assert_eq!(send(&desk, "before").code, Some(0));
     small.remount("ro");
     let home = desk.home().display().to_string();

@@ -149,5 +149,12 @@ fn text_is_for_people() {
          1    a/b#1         reattest  0         unread  m-1\n"
     );
     assert_eq!(desk.good(&["inbox", "retro"]), "no messages\n");
+    // Ages are as of the moment that is asked for.
+    let later = (chrono::Utc::now() + chrono::TimeDelta::minutes(185)).to_rfc3339();
+    for listing in ["inbox", "actors"] {
+        let listed = desk.good(&[listing, "--now", &later]);
+        let qa = listed.lines().find(|line| line.starts_with("qa ")).unwrap();
+        assert!(qa.contains("3h 5m") || qa.contains("3h 4m"), "{listed}");
+    }
     assert!(desk.good(&["actors"]).starts_with("actor "));
 }
