@@ -116,8 +116,12 @@ enum Due {
 struct Group {
     writes: Vec<Write>,
     due: Vec<Due>,
-    /// Mailboxes that this group may have made deliverable.
+    /// How many messages it appends to each mailbox that it changes.
+    changed: BTreeMap<MailboxName, u64>,
+    /// Mailboxes that it may have made deliverable since those who wait were last served.
     touched: BTreeSet<MailboxName>,
+    /// When all of it happens.
+    at: Option<Moment>,
 }
 
 pub(crate) struct Writer<S> {
@@ -362,9 +366,8 @@ impl<S: Store> Writer<S> {
         if let Command::Declare { mailbox, policy } = &command {
             self.policies.insert(mailbox.clone(), policy.clone());
         }
-        let (writes, reply) = apply(index, command, self.clock.now());
-        group.touch(&writes);
-        group.writes.extend(writes);
+        let (writes, reply) = apply(index, command, group.at(&*self.clock));
+        group.add(writes);
         if let Some(answer) = answer {
             group.due.push(Due::Reply(answer, reply));
         }
@@ -401,9 +404,8 @@ impl<S: Store> Writer<S> {
             lessee,
             lease: LeaseId::fresh(),
         };
-        let (writes, reply) = apply(index, command, self.clock.now());
-        group.touch(&writes);
-        group.writes.extend(writes);
+        let (writes, reply) = apply(index, command, group.at(&*self.clock));
+        group.add(writes);
         self.alarms.remove(of);
         match reply {
             Reply::Leased(granted) => Some(granted),
@@ -417,7 +419,7 @@ impl<S: Store> Writer<S> {
 
     /// Tries the leases that wait for a mailbox that changed or whose time has come.
     async fn serve_waiting(&mut self, group: &mut Group) {
-        let now = self.clock.now();
+        let now = group.at(&*self.clock);
         let mut names = mem::take(&mut group.touched);
         names.extend(
             self.alarms
@@ -480,13 +482,25 @@ impl<S: Store> Writer<S> {
 }
 
 impl Group {
-    fn touch(&mut self, writes: &[Write]) {
-        for write in writes {
-            let (Write::Message { to: name, .. } | Write::Event { of: name, .. }) = write;
+    fn at(&mut self, clock: &dyn Clock) -> Moment {
+        *self.at.get_or_insert_with(|| clock.now())
+    }
+
+    fn add(&mut self, mut writes: Vec<Write>) {
+        for write in &writes {
+            let (name, messages) = match write {
+                Write::Message { to, .. } => (to, 1),
+                Write::Event { of, .. } => (of, 0),
+            };
+            match self.changed.get_mut(name) {
+                Some(count) => *count += messages,
+                None => drop(self.changed.insert(name.clone(), messages)),
+            }
             if !self.touched.contains(name) {
                 self.touched.insert(name.clone());
             }
         }
+        self.writes.append(&mut writes);
     }
 }
 

@@ -6,23 +6,18 @@ impl<S: Store> Writer<S> {
     /// Makes a group durable, then answers.
     pub(super) async fn commit(&mut self, group: Group) {
         let Group {
-            writes,
-            due,
-            touched: _,
+            writes, due, changed, ..
         } = group;
         let outcome = if writes.is_empty() {
             Ok(())
         } else {
-            self.write(&writes).await
+            self.write(&writes, &changed).await
         };
         if let Err(error) = outcome {
             self.fail(due, error);
             return;
         }
-        self.announcer.announce(writes.iter().map(|write| match write {
-            Write::Message { to, .. } => to,
-            Write::Event { of, .. } => of,
-        }));
+        self.announcer.announce(changed.keys());
         for due in due {
             match due {
                 Due::Reply(answer, reply) => {
@@ -64,26 +59,36 @@ impl<S: Store> Writer<S> {
         }
     }
 
-    async fn write(&mut self, writes: &[Write]) -> Result<(), MailboxError> {
+    /// Writes a group, and sees to it that the store numbered its messages as the index did: of each mailbox
+    /// they are the last ones.
+    async fn write(
+        &mut self,
+        writes: &[Write],
+        changed: &BTreeMap<MailboxName, u64>,
+    ) -> Result<(), MailboxError> {
         let wrote = self
             .store
             .commit(writes)
             .await
             .map_err(|error| MailboxError::Store(Arc::new(error)))?;
         self.count(writes.len());
+        let mut left = changed.clone();
         for (write, wrote) in writes.iter().zip(wrote) {
             match (write, wrote) {
                 (Write::Event { of, .. } | Write::Message { to: of, .. }, Wrote::Fenced) => {
                     return Err(MailboxError::Fenced { of: of.clone() });
                 }
-                (Write::Message { to, stored }, Wrote::Known(seq) | Wrote::Placed(seq)) => {
-                    let expected = self
-                        .index
-                        .as_ref()
-                        .and_then(|index| index.seq_of(to, stored.message.msg_id()));
-                    if expected != Some(seq) || matches!(wrote, Wrote::Known(_)) {
+                (Write::Message { to, .. }, Wrote::Placed(seq)) => {
+                    let next = self.index.as_ref().and_then(|index| index.mailbox(to));
+                    let next = next.map_or(Seq::FIRST, |mailbox| mailbox.next_seq());
+                    let left = left.get_mut(to);
+                    if left.as_ref().is_none_or(|left| seq.0 + **left != next.0) {
                         return Err(MailboxError::Contended { of: to.clone() });
                     }
+                    left.into_iter().for_each(|left| *left -= 1);
+                }
+                (Write::Message { to, .. }, Wrote::Known(_)) => {
+                    return Err(MailboxError::Contended { of: to.clone() });
                 }
                 (Write::Event { .. }, Wrote::Known(_) | Wrote::Placed(_)) => {}
             }
@@ -111,7 +116,7 @@ impl<S: Store> Writer<S> {
             },
         };
         let (writes, _) = apply(index, command, self.clock.now());
-        match self.write(&writes).await {
+        match self.write(&writes, &BTreeMap::new()).await {
             Ok(()) => self.announcer.announce(std::iter::once(&lost.of)),
             Err(error) => {
                 warn!(%error, "a message that cannot be read was not set aside");
