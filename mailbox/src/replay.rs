@@ -11,11 +11,11 @@ use crate::event::StampedEvent;
 use crate::mailboxes::{HistoryAnswer, MailboxError, Mailboxes};
 use crate::names::{MailboxName, Seq};
 
-/// Messages read at a time: large enough to make little of the round trip, small enough to keep the
-/// writer from appending for about a millisecond only.
-pub const REPLAY_PAGE: u64 = 2_000;
-/// Pages that are asked for at once: the next one is read while this one is looked at.
-const AHEAD: usize = 2;
+/// Messages read at a time: enough to make little of the round trip, few enough for a processor's cache
+/// and not to keep the writer from appending.
+pub const REPLAY_PAGE: u64 = 500;
+/// Pages that are asked for at once: the next ones are read while one is looked at.
+const AHEAD: usize = 4;
 
 /// One message and its events, in their order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
