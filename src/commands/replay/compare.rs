@@ -172,7 +172,8 @@ pub fn verdict(then: &Recorded, now: &Ended, reads: Reads, sent: &[Stands]) -> V
 
 /// So much of a text as a mailbox keeps.
 fn kept(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_TEXT)]
+    let end = (0..=MAX_TEXT.min(text.len())).rfind(|at| text.is_char_boundary(*at));
+    &text[..end.unwrap_or(0)]
 }
 
 #[cfg(test)]
