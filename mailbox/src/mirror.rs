@@ -130,8 +130,8 @@ pub struct Synced {
     pub intake: Vec<Intake>,
     /// What stood in the way, a file each. The next round tries again.
     pub behind: Vec<MirrorError>,
-    /// Whether something is not written yet because somebody is writing a line in that file: in a few
-    /// seconds it is, finished or not.
+    /// Whether something is not written yet because somebody is writing a line in that file, which is
+    /// over in a few seconds, finished or not; or because the files are being built anew.
     pub waits: bool,
 }
 
@@ -212,7 +212,10 @@ impl Mirror {
         self.folder.make()?;
         // Where the files are being built anew, the next round finds the new ones.
         let Some(_turn) = self.folder.try_turn()? else {
-            return Ok(Synced::default());
+            return Ok(Synced {
+                waits: true,
+                ..Synced::default()
+            });
         };
         self.round().await
     }
@@ -224,7 +227,8 @@ impl Mirror {
     /// # Errors
     /// When a file cannot be synced or written.
     pub async fn close(mut self) -> Result<(), MirrorError> {
-        if !self.begun {
+        // Acks that were read and not handed out yet are read again from where it was kept before.
+        if !self.begun || !self.held.is_empty() {
             return Ok(());
         }
         let _turn = self.folder.turn().await?;

@@ -17,7 +17,15 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The right to change the files of the mirror, until it is dropped. It is a lock on the folder, so that it ends with
 /// its process and leaves nothing behind.
 #[derive(Debug)]
-pub(super) struct Turn(#[expect(dead_code, reason = "dropping it unlocks")] File);
+pub(super) struct Turn(File);
+
+impl Drop for Turn {
+    /// Said and not left to the closing of the file: a child that is being started has it open for a moment.
+    fn drop(&mut self) {
+        // Where that fails, closing it is what is left.
+        let _ = self.0.unlock();
+    }
+}
 
 /// The folder.
 #[derive(Debug, Clone)]

@@ -18,18 +18,22 @@ const CUT: [&str; 2] = ["jsonl", "log"];
 pub(super) fn append(target: &Path, lines: &[KeyedLine], rotation: &Rotation) -> io::Result<usize> {
     let directory = make_parent(target)?;
     let file = open_to_append(target, rotation)?;
+    let appended = append_to(&file, target, directory, lines);
+    // Not left to the closing of the file: a child that is being started has it open for a moment.
+    let unlocked = file.unlock();
+    appended.and_then(|appended| unlocked.map(|()| appended))
+}
+
+fn append_to(mut file: &File, target: &Path, directory: &Path, lines: &[KeyedLine]) -> io::Result<usize> {
     let len = file.metadata()?.len();
-    let tail = text(tail_of(&file, KEYS_SEARCHED)?);
+    let tail = text(tail_of(file, KEYS_SEARCHED)?);
     let before = text(tails_before(target, KEYS_SEARCHED.saturating_sub(len))?);
     let (added, appended) = continued(&before, &tail, lines);
     if added.is_empty() {
         return Ok(0);
     }
-    if let Err(error) = (&file)
-        .write_all(added.as_bytes())
-        .and_then(|()| file.sync_data())
-    {
-        take_back(&file, len, added.as_bytes())?;
+    if let Err(error) = file.write_all(added.as_bytes()).and_then(|()| file.sync_data()) {
+        take_back(file, len, added.as_bytes())?;
         return Err(error);
     }
     if len == 0 {
