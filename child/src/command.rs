@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,10 @@ use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
 
-use crate::Captured;
+use crate::{Captured, strays};
+
+/// Tells the commands of this process apart.
+static NEXT: AtomicU64 = AtomicU64::new(0);
 
 /// The variables of this process that a child inherits: what programs need to find files, speak the user's
 /// language and verify certificates. None of them is a secret.
@@ -55,6 +59,7 @@ pub struct Command {
     deadline: Duration,
     output_cap: usize,
     announce: Option<Arc<OnceLock<Pid>>>,
+    owned: Option<String>,
 }
 
 impl Command {
@@ -79,6 +84,7 @@ impl Command {
             deadline: DEFAULT_DEADLINE,
             output_cap: DEFAULT_OUTPUT_CAP,
             announce: None,
+            owned: None,
         })
     }
 
@@ -118,6 +124,19 @@ impl Command {
         self
     }
 
+    /// Marks the program, and whatever it starts, as this owner's: what of it is left when it ends, or at its
+    /// deadline, is ended too, where the process group does not reach it. What is left when this process is killed is
+    /// for [`end_strays`](crate::end_strays).
+    pub fn owner(mut self, owner: &str) -> Self {
+        let value = format!(
+            "{owner}/{}-{}",
+            std::process::id(),
+            NEXT.fetch_add(1, Ordering::Relaxed)
+        );
+        self.owned = Some(value.clone());
+        self.env(strays::VARIABLE, value)
+    }
+
     /// Says which process group the program runs in, as soon as it has been started.
     pub(crate) fn announce(mut self, to: Arc<OnceLock<Pid>>) -> Self {
         self.announce = Some(to);
@@ -147,8 +166,8 @@ impl Command {
                 source,
             },
         })?;
-        let mut group = Group::of(&child);
-        if let (Some(announce), Some(leader)) = (&self.announce, group.0) {
+        let mut group = Group::of(&child, self.owned.clone());
+        if let (Some(announce), Some(leader)) = (&self.announce, group.leader) {
             let _ = announce.set(leader);
         }
         let mut stdout = Captured::with_cap(self.output_cap);
@@ -174,6 +193,9 @@ impl Command {
                 };
                 // Whatever the program left running in its group holds the pipes open; it goes with it.
                 group.end();
+                if let Some(value) = &self.owned {
+                    strays::end_of(value).await;
+                }
                 if talking {
                     let _ = tokio::time::timeout(LEFT_OPEN, &mut talk).await;
                 }
@@ -182,6 +204,14 @@ impl Command {
             tokio::time::timeout(self.deadline, to_the_end).await
         };
 
+        if waited.is_err() {
+            group.end();
+            // The group was sent SIGKILL: what is left to wait for is the kernel.
+            let _ = child.wait().await;
+            if let Some(value) = &self.owned {
+                strays::end_of(value).await;
+            }
+        }
         match waited {
             Ok(Ok(status)) => Ok(Finished {
                 program,
@@ -191,16 +221,11 @@ impl Command {
                 took: started.elapsed(),
             }),
             Ok(Err(source)) => Err(CommandError::Wait { program, source }),
-            Err(_) => {
-                group.end();
-                // The group was sent SIGKILL: what is left to wait for is the kernel.
-                let _ = child.wait().await;
-                Err(CommandError::Deadline {
-                    program,
-                    after: self.deadline,
-                    stderr,
-                })
-            }
+            Err(_) => Err(CommandError::Deadline {
+                program,
+                after: self.deadline,
+                said: Box::new(Said { stdout, stderr }),
+            }),
         }
     }
 
@@ -231,23 +256,25 @@ impl Command {
     }
 }
 
-/// The child's process group, ended with it.
-struct Group(Option<Pid>);
+/// The child's process group, ended with it, and whatever carries its mark.
+struct Group {
+    leader: Option<Pid>,
+    owned: Option<String>,
+}
 
 impl Group {
-    fn of(child: &Child) -> Self {
-        Self(
-            child
-                .id()
-                .and_then(|id| i32::try_from(id).ok())
-                .and_then(Pid::from_raw),
-        )
+    fn of(child: &Child, owned: Option<String>) -> Self {
+        let leader = child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(Pid::from_raw);
+        Self { leader, owned }
     }
 
     /// Sends SIGKILL, once, to whoever is left of the group. The number stays the group's while it has a member;
     /// once it has none there is nothing to send to, and the error says just that.
     fn end(&mut self) {
-        if let Some(leader) = self.0.take() {
+        if let Some(leader) = self.leader.take() {
             let _ = rustix::process::kill_process_group(leader, Signal::KILL);
         }
     }
@@ -255,7 +282,11 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
+        let dropped_midway = self.leader.is_some();
         self.end();
+        if let Some(value) = self.owned.take().filter(|_| dropped_midway) {
+            strays::strike(&value);
+        }
     }
 }
 
@@ -325,6 +356,15 @@ impl Finished {
     }
 }
 
+/// What a program wrote before it was ended.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// To standard output.
+    pub stdout: Captured,
+    /// To standard error.
+    pub stderr: Captured,
+}
+
 /// Why a program did not run to its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -353,8 +393,8 @@ pub enum CommandError {
         program: String,
         /// How long it was allowed to run.
         after: Duration,
-        /// What it had written to standard error by then.
-        stderr: Captured,
+        /// What it had written by then.
+        said: Box<Said>,
     },
     /// Waiting for the program failed.
     #[error("cannot wait for {program}")]

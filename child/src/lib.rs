@@ -8,8 +8,9 @@
 //! that a program which writes without end costs a bounded amount of memory, and that no variable of this
 //! process reaches the child unless it is in [`PASSED_ON`] or was named.
 //!
-//! **It does not** sandbox: the child has the user's files and the network, and one that leaves its process
-//! group (`setsid`) outlives it.
+//! **It does not** sandbox: the child has the user's files and the network. One that leaves its process group
+//! (`setsid`) is ended too where the command has an [owner](Command::owner) and the system shows processes under
+//! `/proc`, unless it clears its environment as well.
 //!
 //! [`git`] keeps mirrors and work trees with it.
 //!
@@ -28,6 +29,10 @@
 mod capture;
 mod command;
 pub mod git;
+mod strays;
 
 pub use capture::Captured;
-pub use command::{Command, CommandError, DEFAULT_DEADLINE, DEFAULT_OUTPUT_CAP, Exit, Finished, PASSED_ON};
+pub use command::{
+    Command, CommandError, DEFAULT_DEADLINE, DEFAULT_OUTPUT_CAP, Exit, Finished, PASSED_ON, Said,
+};
+pub use strays::end_strays;

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use child::{Captured, Command, CommandError, Exit, Finished};
+use mailbox::Digest;
 use mailbox::rotation::Rotation;
 
 use crate::files::{Entry, FileError, Home, KeyedLine};
@@ -169,12 +171,20 @@ impl Effects for Real {
     }
 
     fn run(&mut self, command: Command) -> Effected<'_, Finished> {
+        let command = command.owner(&owner(self.home.root()));
         Box::pin(async { command.run().await.map_err(EffectError::from) })
     }
 
     fn allow(&mut self, _what: String) -> Result<(), EffectError> {
         Ok(())
     }
+}
+
+/// Whose the programs are that turns of this home run: none of them outlives what it was started for, nor, once a
+/// home is hosted again ([`Host`](crate::Host)), a process that was killed.
+pub(crate) fn owner(home: &Path) -> String {
+    let root = home.canonicalize().unwrap_or_else(|_| home.to_owned());
+    format!("home-{}", Digest::of(root.as_os_str().as_bytes()))
 }
 
 /// Notes effects down instead of doing them: for a dry run, and to run a handler again. Reads are live, but a

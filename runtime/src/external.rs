@@ -19,11 +19,15 @@ use crate::{BoxError, Done, Fault, Turn};
 pub const TRY_AGAIN: i32 = 75;
 
 /// The variables that a program finds beside [`child::PASSED_ON`], and what is in them.
-pub const VARIABLES: [(&str, &str); 4] = [
+pub const VARIABLES: [(&str, &str); 5] = [
     ("SWEEP_HOME", "the home, where the program runs"),
     ("SWEEP_ACTOR", "the actor's name"),
     ("SWEEP_MSG_ID", "the id of the message"),
     ("SWEEP_ATTEMPT", "which delivery of the message this is, from 1"),
+    (
+        "SWEEP_OWNER",
+        "a mark by which it is found and ended with its message, whatever group it is in",
+    ),
 ];
 
 /// The most characters of an outcome: it is a few words for a person.
@@ -168,15 +172,13 @@ impl Unit for Runner {
             let command = self.0.command(turn).map_err(Fault::crash)?;
             match turn.run(command).await {
                 Ok(finished) => came_to(&finished),
-                Err(EffectError::Command(CommandError::Deadline {
-                    program,
-                    after,
-                    stderr,
-                })) => Err(Fault::crash(ProgramError::Deadline {
-                    program,
-                    after,
-                    said: last_words(&stderr),
-                })),
+                Err(EffectError::Command(CommandError::Deadline { program, after, said })) => {
+                    Err(Fault::crash(ProgramError::Deadline {
+                        program,
+                        after,
+                        said: last_words(&said.stderr),
+                    }))
+                }
                 Err(error) => Err(Fault::crash(error)),
             }
         }))

@@ -91,6 +91,10 @@ impl Home {
         }
     }
 
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
     pub(crate) fn read(&self, path: &HomePath) -> Result<Option<Vec<u8>>, FileError> {
         let bounded = || -> io::Result<Result<Vec<u8>, u64>> {
             let file = open_regular(&path.below(&self.root))?;

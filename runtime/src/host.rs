@@ -18,7 +18,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::ailing::{Ailing, PATIENCE};
 use crate::attention::{UNREAD_LIMIT, Watermarks};
-use crate::effects::Real;
+use crate::effects::{Real, owner};
 use crate::failure::TurnFailure;
 use crate::intensity::{Intensity, Limits};
 use crate::registry::{Registry, RegistryError};
@@ -204,6 +204,8 @@ impl HostBuilder {
         if let Some(refused) = self.refused {
             return Err(refused.into());
         }
+        // Programs that outlived the process which held the home before, killed or cut off.
+        child::end_strays(&owner(&self.home)).await;
         let registry = Arc::new(self.registry);
         let mut policies: Vec<_> = registry
             .mailboxes()

@@ -214,6 +214,33 @@ fn a_script_that_outlives_the_grace_is_ended_and_its_message_is_unread_again() {
     );
 }
 
+/// `kill -9` ends nobody else: the script runs on until the home is hosted again.
+#[test]
+fn a_script_that_outlives_a_killed_run_is_ended_by_the_next_one() {
+    let desk = with_script(
+        "test -e \"$SWEEP_HOME/pid\" && echo second && exit; echo $$ > \"$SWEEP_HOME/pid\"; sleep 600",
+        "",
+    );
+    send(&desk, "m-1");
+    let mut command = desk.command(&["run", "--actors", "notes"]);
+    let mut running = Running(
+        command
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap(),
+    );
+    let file = desk.home().join("pid");
+    wait_for("started", || is_there(&file));
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    let pid = desk.read("pid");
+    assert!(is_running(pid.trim()), "it outlives the run");
+    desk.good(&["run", "--once", "--actors", "notes"]);
+    assert!(!is_running(pid.trim()));
+    assert_eq!(first(&desk)["outcome"], "second");
+}
+
 #[test]
 fn a_program_that_is_not_there_costs_no_message_an_attempt() {
     let desk = desk();

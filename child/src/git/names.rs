@@ -329,7 +329,8 @@ impl Remote {
         self.scheme
     }
 
-    pub(super) fn base(&self) -> &str {
+    /// The base address.
+    pub fn base(&self) -> &str {
         &self.base
     }
 

@@ -1,12 +1,8 @@
 //! Real programs, run for real.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
-
 use std::time::{Duration, Instant};
 
 use child::{Command, CommandError, Exit};
-
-mod git;
 
 fn shell(script: &str) -> Command {
     Command::new(["sh", "-c", script]).expect("a program is named")
@@ -112,11 +108,11 @@ async fn at_the_deadline_the_whole_group_is_ended() {
         .run()
         .await
         .unwrap_err();
-    let CommandError::Deadline { stderr, program, .. } = missed else {
+    let CommandError::Deadline { said, program, .. } = missed else {
         panic!("{missed}")
     };
     assert_eq!(program, "sh");
-    until_gone(stderr.text().trim()).await;
+    until_gone(said.stderr.text().trim()).await;
 }
 
 #[tokio::test]
@@ -129,6 +125,47 @@ async fn what_a_program_leaves_running_ends_with_it() {
         "it did not wait for the one left behind"
     );
     until_gone(finished.stdout.text().trim()).await;
+}
+
+/// One that leaves the group is found by the mark that it inherited.
+#[tokio::test]
+async fn what_leaves_the_group_of_an_owned_command_ends_with_it() {
+    let script = "setsid sleep 600 & echo $!; setsid sh -c 'sleep 600 & echo $!; wait' & sleep 0.2";
+    let finished = shell(script).owner("test-leaves").run().await.unwrap();
+    let said = finished.stdout.text();
+    assert_eq!(said.lines().count(), 2, "{said}");
+    for pid in said.lines() {
+        until_gone(pid.trim()).await;
+    }
+    let missed = shell("setsid sleep 600 & echo $! >&2; wait")
+        .owner("test-leaves")
+        .deadline(Duration::from_millis(300))
+        .run()
+        .await
+        .unwrap_err();
+    let CommandError::Deadline { said, .. } = missed else {
+        panic!("{missed}")
+    };
+    until_gone(said.stderr.text().trim()).await;
+}
+
+/// What a killed process leaves behind is ended by the next one with its mark, and nobody else's is.
+#[tokio::test]
+async fn strays_of_an_owner_are_ended_and_no_others() {
+    let stray = |owner: &str| {
+        std::process::Command::new("sleep")
+            .arg("600")
+            .env("SWEEP_OWNER", format!("{owner}/1-1"))
+            .spawn()
+            .unwrap()
+    };
+    let mut ours = stray("test-strays");
+    let mut others = stray("test-strays-of-others");
+    child::end_strays("test-strays").await;
+    assert!(!ours.wait().unwrap().success());
+    assert!(others.try_wait().unwrap().is_none(), "it runs on");
+    others.kill().unwrap();
+    others.wait().unwrap();
 }
 
 #[tokio::test]

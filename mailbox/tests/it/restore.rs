@@ -109,7 +109,15 @@ async fn what_is_restored_stands_as_it_stood_there() {
     );
     remote.close().await;
     assert_eq!(all(&here).await, all(&there).await);
-    assert_eq!(here.status().await.unwrap(), there.status().await.unwrap());
+    // What can be delivered now can be so since a moment that each of them reads for itself.
+    let counts = async |of: &Mailboxes| {
+        let mut counts = of.status().await.unwrap();
+        for mailbox in &mut counts {
+            mailbox.next_deliverable = mailbox.next_deliverable.map(|_| Moment::EPOCH);
+        }
+        counts
+    };
+    assert_eq!(counts(&here).await, counts(&there).await);
 
     // Once more changes nothing, and says what is known.
     let again = here.restore(&name(), past).await.unwrap();
