@@ -108,7 +108,18 @@ pub enum Command {
     Config(Listing),
     /// A completion script for your shell
     Completions(Completions),
+    /// What git runs to ask for the token: not for people
+    #[command(name = GIT_CREDENTIAL, hide = true)]
+    GitCredential {
+        /// The socket of the process that keeps the work trees
+        socket: PathBuf,
+        /// What git wants: get, store or erase
+        operation: String,
+    },
 }
+
+/// The mode in which this program is git's credential helper.
+pub const GIT_CREDENTIAL: &str = "git-credential";
 
 /// A listing without further choices.
 #[derive(Debug, Args)]

@@ -3,12 +3,13 @@
 
 use std::time::Duration;
 
+use child::git::{Secret, SecretFuture};
 use github::{Token, TokenError, TokenFuture, TokenSource};
 
 use crate::config::Source;
 
 /// The variables that may hold a token, in the order in which they are asked.
-const VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
+pub const VARIABLES: [&str; 2] = ["GITHUB_TOKEN", "GH_TOKEN"];
 
 /// The longest that `gh auth token` may take: it reads a file or asks a keyring.
 const GH_DEADLINE: Duration = Duration::from_secs(20);
@@ -39,13 +40,18 @@ impl Credentials {
     }
 
     async fn read(&self) -> Result<Token, TokenError> {
+        Token::new(&self.text().await?)
+    }
+
+    /// The token's text, with whatever blanks are around it.
+    async fn text(&self) -> Result<String, TokenError> {
         match VARIABLES.iter().find_map(|name| variable(name)) {
-            Some(text) => Token::new(&text),
+            Some(text) => Ok(text),
             None => self.ask_gh().await,
         }
     }
 
-    async fn ask_gh(&self) -> Result<Token, TokenError> {
+    async fn ask_gh(&self) -> Result<String, TokenError> {
         let failed = |why: String| TokenError::Program {
             program: "`gh auth token`".to_owned(),
             why,
@@ -68,7 +74,7 @@ impl Credentials {
             Err(error) => return Err(failed(error.to_string())),
         };
         if finished.succeeded() {
-            Token::new(&finished.stdout.text())
+            Ok(finished.stdout.text())
         } else {
             Err(TokenError::Missing)
         }
@@ -78,6 +84,15 @@ impl Credentials {
 impl TokenSource for Credentials {
     fn token<'a>(&'a self, _refused: Option<&'a Token>) -> TokenFuture<'a> {
         Box::pin(self.read())
+    }
+}
+
+impl child::git::Credentials for Credentials {
+    fn secret<'a>(&'a self, _refused: Option<&'a Secret>) -> SecretFuture<'a> {
+        Box::pin(async {
+            let text = self.text().await?;
+            Ok(Secret::token(text.trim()).ok_or(TokenError::Unusable)?)
+        })
     }
 }
 

@@ -11,6 +11,7 @@ use actors::investigate::Investigate;
 use actors::pr_state::{PrState, Rules, Selection, WorkingSet};
 use actors::qa::Qa;
 use actors::retro::Retro;
+use actors::trees::Trees;
 use github::{EndpointError, Endpoints, Limits, Reader};
 use mailbox::{Clock, MailboxName, MailboxStatus, Mailboxes, Moment, OpenError, Policy, SystemClock};
 use runtime::control::{self, Connected, ControlError, Holder};
@@ -27,9 +28,11 @@ use crate::token::Credentials;
 
 mod handlers;
 mod post_mortem;
+mod work_trees;
 
 pub use handlers::Handler;
 pub use post_mortem::PostMortem;
+pub use work_trees::{GIT_VARIABLE, git_base, trees};
 
 /// The variable that says where GitHub's REST API is.
 pub const API_VARIABLE: &str = "GITHUB_API_URL";
@@ -135,8 +138,10 @@ impl Chosen {
     }
 
     /// Whether one of them reads GitHub, so that credentials are needed.
-    pub fn reads_github(&self) -> bool {
-        self.has(PrState::NAME) || self.has(Investigate::NAME)
+    pub fn reads_github(&self, config: &Config) -> bool {
+        let runs_gates = self.has(Qa::NAME) && !config.work.gates.is_empty();
+        let readers = [PrState::NAME, Investigate::NAME, Drip::NAME];
+        runs_gates || readers.iter().any(|name| self.has(name))
     }
 
     /// The files whose actors are among them.
@@ -194,13 +199,24 @@ pub fn registry(config: &Config) -> Result<Registry, Failure> {
     Ok(registry)
 }
 
+/// What actors reach outside this process.
+pub struct Outside<'a> {
+    /// GitHub, where one of them reads it.
+    pub github: Option<&'a Reader>,
+    /// Where branches are checked out.
+    pub trees: Trees,
+}
+
+/// What a turn gets beyond its longest step with a work tree, for all that is not that step.
+const STEP_SLACK: Duration = Duration::from_secs(60);
+
 /// A host of the chosen actors over open mailboxes. Whoever is declared and not chosen gets messages too.
 pub fn host(
     opened: &Opened,
     home: &Home,
     config: &Config,
     chosen: &Chosen,
-    github: Option<&Reader>,
+    outside: &Outside<'_>,
 ) -> Result<HostBuilder, Failure> {
     let enabled = Chosen::enabled(config)?;
     let spec = || ChildSpec::default().policy(policy(config, None));
@@ -228,19 +244,38 @@ pub fn host(
     if chosen.has(Retro::NAME) {
         host = host.child(spec(), |_| Ok(Retro));
     }
-    if chosen.has(Drip::NAME) {
-        host = host.child(spec(), |_| Ok(Drip));
+    let Outside { github, trees } = outside;
+    // A step with a work tree says that it gets on when it is done.
+    let working = |longest: Duration| spec().deadline(longest.max(trees.longest_step()) + STEP_SLACK);
+    match github {
+        Some(github) if chosen.has(Qa::NAME) && !config.work.gates.is_empty() => {
+            let (github, trees, gates) = (Reader::clone(github), trees.clone(), config.work.gates.clone());
+            host = host.child(working(gates.longest()), move |_| {
+                Ok(Qa::new(github.clone(), trees.clone(), gates.clone()))
+            });
+        }
+        _ if chosen.has(Qa::NAME) => host = host.child(spec(), |_| Ok(Qa::without_gates())),
+        _ => {}
     }
-    if chosen.has(Qa::NAME) {
-        let gated = config.gated.clone();
-        host = host.child(spec(), move |_| Ok(Qa::new(gated.clone())));
-    }
-    let Some(github) = github else {
+    let Some(github) = *github else {
         return Ok(host);
     };
+    if chosen.has(Drip::NAME) {
+        let (github, rules, trees) = (github.clone(), rules(config), trees.clone());
+        let pushing = config.work.pushing;
+        host = host.child(working(Duration::ZERO), move |_| {
+            Ok(Drip::new(github.clone(), rules.clone(), trees.clone(), pushing))
+        });
+    }
     if chosen.has(Investigate::NAME) {
-        let github = github.clone();
-        host = host.child(spec(), move |_| Ok(Investigate::new(github.clone())));
+        let (github, trees) = (github.clone(), trees.clone());
+        let answering = config.work.answering.clone();
+        let longest = answering
+            .as_ref()
+            .map_or(Duration::ZERO, |answering| answering.timeout);
+        host = host.child(working(longest), move |_| {
+            Ok(Investigate::new(github.clone(), trees.clone(), answering.clone()))
+        });
     }
     if chosen.has(PrState::NAME) {
         let (github, rules, selection) = (github.clone(), rules(config), everything(config));
@@ -260,7 +295,7 @@ pub fn rules(config: &Config) -> Rules {
     };
     Rules {
         settings: lifecycle::Settings { people },
-        gated: config.gated.clone(),
+        gated: config.work.gates.repositories().cloned().collect(),
     }
 }
 

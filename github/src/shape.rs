@@ -220,6 +220,14 @@ pub(crate) struct Spoken {
     is_minimized: bool,
     #[serde(default)]
     diff_hunk: Option<String>,
+    #[serde(default)]
+    original_commit: Option<OnCommit>,
+}
+
+/// A commit of which only the id was asked for.
+#[derive(Debug, Deserialize)]
+struct OnCommit {
+    oid: Sha,
 }
 
 impl From<Spoken> for Comment {
@@ -239,6 +247,7 @@ impl From<Spoken> for ThreadComment {
     fn from(mut spoken: Spoken) -> Self {
         Self {
             diff_hunk: spoken.diff_hunk.take().unwrap_or_default(),
+            made_on: spoken.original_commit.take().map(|commit| commit.oid),
             comment: spoken.into(),
         }
     }

@@ -6,7 +6,7 @@ mod gate;
 mod queue;
 
 pub use gate::{GateFile, GateHint};
-pub use queue::{DripQueue, Malformed, QueueEntry, Why};
+pub use queue::{DripQueue, Malformed, QueueEntry, QueueLine, Why};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

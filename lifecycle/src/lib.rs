@@ -37,7 +37,7 @@ mod snapshot;
 
 pub use bucket::{Bucket, RuleId};
 pub use classify::{Outcome, Settings, Verdict, classify};
-pub use hints::{DripQueue, GateFile, GateHint, Hints, Malformed, QueueEntry, Why};
+pub use hints::{DripQueue, GateFile, GateHint, Hints, Malformed, QueueEntry, QueueLine, Why};
 pub use rules::{BEHIND_LIMIT, GATE_MAX_AGE, RuleCheck, rules};
 pub use signals::{Hours, MAX_NAMED_CHECKS, Signals};
 pub use snapshot::{Row, SkippedRow, Snapshot};

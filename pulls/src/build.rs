@@ -510,6 +510,7 @@ pub fn thread(comments: impl IntoIterator<Item = CommentBuilder>) -> Thread {
             .map(|comment| ThreadComment {
                 comment: comment.0,
                 diff_hunk: "@@ -1,3 +1,3 @@".to_owned(),
+                made_on: None,
             })
             .collect(),
     }

@@ -366,6 +366,9 @@ pub struct ThreadComment {
     pub comment: Comment,
     /// The diff hunk it was written on.
     pub diff_hunk: String,
+    /// The commit it was written on; `None` where GitHub does not have it any more.
+    #[serde(default)]
+    pub made_on: Option<Sha>,
 }
 
 /// An issue that the pull request would close.

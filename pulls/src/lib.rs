@@ -10,6 +10,7 @@
 //! | what do its checks say together | [`checks::verdict`] |
 //! | does a maintainer wait for the author's answer | [`question::open_questions`] |
 //! | did a maintainer ask to close it | [`asked::asked_to_close`] |
+//! | when did a person last do something | [`activity::last_by_people`] |
 //! | did another one do its work | [`superseded::superseded`] |
 //! | who is a bot, who a maintainer | [`people::People`] |
 //! | what is prose in a piece of markdown | [`prose`] |
@@ -36,6 +37,7 @@
 //! assert_eq!(questions[0].by.as_str(), "maintainer");
 //! ```
 
+pub mod activity;
 pub mod asked;
 pub mod build;
 pub mod checks;

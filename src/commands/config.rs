@@ -9,7 +9,7 @@ use crate::config::{Entry, Source};
 use crate::failure::Failure;
 use crate::print::{self, Table};
 use crate::token;
-use crate::wiring::{API_VARIABLE, GRAPHQL_VARIABLE, endpoints};
+use crate::wiring::{API_VARIABLE, GIT_VARIABLE, GRAPHQL_VARIABLE, endpoints, git_base};
 
 /// What `--json` prints.
 #[derive(Debug, Serialize)]
@@ -60,6 +60,7 @@ fn surroundings(context: &Context) -> Result<Vec<Entry>, Failure> {
             endpoints.graphql().to_string(),
             named_by(GRAPHQL_VARIABLE),
         ),
+        entry("git.base", git_base()?.base().to_owned(), named_by(GIT_VARIABLE)),
         entry("github.token", token::shown().to_owned(), token::source()),
     ])
 }

@@ -18,6 +18,7 @@ mod send;
 mod torture;
 
 use std::env;
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use mailbox::{Clock, MailboxName};
@@ -63,9 +64,11 @@ impl Context {
 /// Carries out a command.
 pub fn run(cli: Cli) -> Result<(), Failure> {
     let Cli { global, command } = cli;
-    if let Command::Completions(choice) = command {
+    match &command {
         // Needs no home: it is run before there is one.
-        return completions::run(&choice);
+        Command::Completions(choice) => return completions::run(choice),
+        Command::GitCredential { socket, operation } => return git_credential(socket, operation),
+        _ => {}
     }
     let context = Context::new(&global)?;
     match command {
@@ -83,10 +86,16 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Import(choice) => wait(import::run(&context, &choice)),
         Command::Torture(choice) => torture::run(&context, &choice),
         Command::Config(listing) => config::run(&context, &listing),
-        Command::Completions(choice) => completions::run(&choice),
+        Command::Completions(_) | Command::GitCredential { .. } => Ok(()),
         Command::Run(choice) => wait(run::run(&context, &choice)),
         Command::PrState(choice) => wait(pr_state::run(&context, &choice)),
     }
+}
+
+/// Answers git, which asks for the token of whoever keeps the work trees.
+fn git_credential(socket: &Path, operation: &str) -> Result<(), Failure> {
+    child::git::answer_git(socket, operation, std::io::stdin(), std::io::stdout())
+        .map_err(|error| Failure::new(Exit::Other, "cannot pass git's question on").because(error))
 }
 
 /// Carries out a one-shot command on a runtime of one thread.

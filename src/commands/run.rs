@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use actors::trees::Trees;
 use github::{ErrorClass, Reader};
 use mailbox::{Mailboxes, Moment};
 use runtime::{Drained, Running, TaktReport};
@@ -15,7 +16,7 @@ use crate::failure::{Exit, Failure, say};
 use crate::home::Home;
 use crate::print::{self, Table};
 use crate::signals::Signals;
-use crate::wiring::{self, Chosen, Opened};
+use crate::wiring::{self, Chosen, Opened, Outside};
 
 /// The wait before the one retry after a rate limit (contract, section 4).
 const RETRY_WAIT: Duration = Duration::from_secs(30);
@@ -49,7 +50,7 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     let chosen = Chosen::enabled(&config)?.only(&choice.actors)?;
     let github = match &demo {
         Some(demo) => Some(demo.reader()?),
-        None if chosen.reads_github() => Some(wiring::github(RETRY_WAIT)?),
+        None if chosen.reads_github(&config) => Some(wiring::github(RETRY_WAIT)?),
         None => None,
     };
     if let (Some(github), None) = (&github, &demo) {
@@ -66,7 +67,14 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
         );
     }
     let began = opened.clock.now();
-    let mut host = wiring::host(&opened, home, &config, &chosen, github.as_ref())?;
+    let outside = Outside {
+        github: github.as_ref(),
+        trees: match &demo {
+            Some(_) => Trees::none("the demo has no git repositories"),
+            None => wiring::trees(home, &config)?,
+        },
+    };
+    let mut host = wiring::host(&opened, home, &config, &chosen, &outside)?;
     if let Some(now) = demo.as_ref().map(Demo::now).or(context.now) {
         host = host.evaluate_at(now);
     }

@@ -6,6 +6,7 @@ mod error;
 mod reader;
 mod size;
 mod value;
+mod work;
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -13,18 +14,18 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use mailbox::rotation::Rotation;
-use pulls::{Login, RepoName};
+use pulls::Login;
 
 pub use actors::{ActorFile, ActorFileError};
 pub use error::ConfigError;
 pub use reader::{Entry, Source};
 pub use value::Backend;
+pub use work::Work;
 
 use crate::cli::MAX_LIMIT;
 use crate::duration::Span;
 use reader::{Reader, Section};
 use size::Size;
-use value::Command;
 
 /// The most bytes of a configuration that are read. The complete example has four thousand.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -43,8 +44,8 @@ pub struct Config {
     pub mailbox: Mailbox,
     /// The files that only grow.
     pub files: Files,
-    /// The repositories that have gates.
-    pub gated: BTreeSet<RepoName>,
+    /// What the receiving actors may do.
+    pub work: Work,
     /// The actors that are no Rust types, each from a file of its own.
     pub declared: Vec<ActorFile>,
     /// Every value with its source, in the order of this structure.
@@ -108,14 +109,7 @@ pub struct Files {
 }
 
 /// Keys that are read and checked, and that nothing goes by in this version.
-const WITHOUT_EFFECT: [&str; 6] = [
-    "qa.gates.commands",
-    "qa.gates.timeout",
-    "drip.push",
-    "drip.ping",
-    "investigate.command",
-    "investigate.timeout",
-];
+const WITHOUT_EFFECT: [&str; 1] = ["drip.ping"];
 
 /// No period below this: a dispatch every second helps nobody, and GitHub counts the requests.
 const SHORTEST: Span = Span::seconds(1);
@@ -170,12 +164,10 @@ impl Config {
             actors: Actors::read(&mut reader, &mut root)?,
             mailbox: Mailbox::read(&mut reader, &mut root)?,
             files: Files::read(&mut reader, &mut root)?,
-            gated: read_gates(&mut reader, &mut root)?,
+            work: Work::read(&mut reader, &mut root)?,
             declared: Vec::new(),
             entries: Vec::new(),
         };
-        check_drip(&mut reader, &mut root)?;
-        check_investigate(&mut reader, &mut root)?;
         reader.leave(root);
         Ok(Self {
             entries: reader.finish()?,
@@ -270,41 +262,6 @@ impl Files {
         reader.leave(section);
         Ok(Self { rotate_at })
     }
-}
-
-/// `[[qa.gates]]`. What the commands are is checked and not kept: nothing runs them in this version.
-fn read_gates<'t>(
-    reader: &mut Reader<'t>,
-    root: &mut Section<'t>,
-) -> Result<BTreeSet<RepoName>, ConfigError> {
-    let mut qa = reader.section(root, "qa")?;
-    let mut gated = BTreeSet::new();
-    for mut section in reader.sections(&mut qa, "gates")? {
-        gated.insert(reader.required(&mut section, "repo")?);
-        reader.required::<Vec<Command>>(&mut section, "commands")?;
-        reader.bounded(&mut section, "timeout", Span::minutes(30), SHORTEST..=LONGEST)?;
-        reader.leave(section);
-    }
-    reader.leave(qa);
-    Ok(gated)
-}
-
-/// `[drip]`, which nothing goes by in this version.
-fn check_drip<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<(), ConfigError> {
-    let mut section = reader.section(root, "drip")?;
-    reader.value(&mut section, "push", false)?;
-    reader.value(&mut section, "ping", false)?;
-    reader.leave(section);
-    Ok(())
-}
-
-/// `[investigate]`, which nothing goes by in this version.
-fn check_investigate<'t>(reader: &mut Reader<'t>, root: &mut Section<'t>) -> Result<(), ConfigError> {
-    let mut section = reader.section(root, "investigate")?;
-    reader.optional::<Command>(&mut section, "command", None)?;
-    reader.bounded(&mut section, "timeout", Span::minutes(10), SHORTEST..=LONGEST)?;
-    reader.leave(section);
-    Ok(())
 }
 
 fn read_bounded(file: &Path) -> Result<String, ConfigError> {
@@ -462,7 +419,7 @@ mod tests {
              timeout = \"5m\"",
         )
         .unwrap();
-        assert!(config.gated.contains(&"A/B".parse().unwrap()));
+        assert!(config.work.gates.of(&"A/B".parse().unwrap()).len() == 2);
         for commands in ["[[]]", "[\"\"]", "[[\"\"]]", "[1]", "\"cargo test\""] {
             let text = format!("[[qa.gates]]\nrepo = \"a/b\"\ncommands = {commands}");
             assert!(parsed(&text).is_err(), "{commands}");
@@ -472,9 +429,10 @@ mod tests {
     #[test]
     fn what_has_no_effect_yet_is_known() {
         let config =
-            parsed("[drip]\npush = true\n[[qa.gates]]\nrepo = \"a/b\"\ncommands = [\"true\"]\n").unwrap();
+            parsed("[drip]\npush = true\nping = true\n[[qa.gates]]\nrepo = \"a/b\"\ncommands = [\"true\"]\n")
+                .unwrap();
         let keys: Vec<&str> = config.without_effect().map(|entry| entry.key.as_str()).collect();
-        assert_eq!(keys, ["qa.gates[0].commands", "drip.push"]);
+        assert_eq!(keys, ["drip.ping"]);
     }
 
     /// `examples/config.toml` names every key, and with its default: whoever copies it changes nothing.
@@ -506,7 +464,7 @@ mod tests {
             .flat_map(|line| [line, "\n"])
             .collect();
         let whole = Config::parse(&file, &uncommented).unwrap();
-        assert_eq!(whole.gated.len(), 1);
+        assert_eq!(whole.work.gates.repositories().count(), 1);
         let given = |key: &str| {
             whole
                 .entries

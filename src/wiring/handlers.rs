@@ -1,15 +1,15 @@
 //! The handlers of the built-in actors apart from a host: to run one again on a message that it had.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use actors::drip::Drip;
+use actors::drip::{Drip, Pushing};
 use actors::investigate::Investigate;
-use actors::qa::Qa;
+use actors::pr_state::Rules;
+use actors::qa::{Gates, Qa};
 use actors::retro::Retro;
+use actors::trees::Trees;
 use github::Reader;
 use mailbox::{Envelope, MailboxName, NameError};
-use pulls::RepoName;
 use runtime::{Actor, OneShot, Rerun};
 
 use crate::config::Config;
@@ -19,14 +19,13 @@ use crate::failure::Failure;
 const RETRY_WAIT: Duration = Duration::from_secs(5);
 
 /// The handler of a built-in actor, with what it is built of. Each message gets an actor of its own, as after a start.
-#[derive(Debug)]
 pub enum Handler {
     /// The record keeper.
     Retro,
-    /// Who moves pull requests along.
-    Drip,
-    /// The gate keeper of these repositories.
-    Qa(BTreeSet<RepoName>),
+    /// Who moves pull requests along, which reads GitHub and goes by these rules.
+    Drip(Reader, Box<Rules>, Pushing),
+    /// The gate keeper of these repositories, which reads GitHub where there are any.
+    Qa(Option<(Reader, Gates)>),
     /// The investigator, which reads GitHub.
     Investigate(Reader),
 }
@@ -40,8 +39,14 @@ impl Handler {
     pub async fn of(name: &MailboxName, config: &Config) -> Result<Option<Self>, Failure> {
         Ok(Some(match name.as_str() {
             Retro::NAME => Self::Retro,
-            Drip::NAME => Self::Drip,
-            Qa::NAME => Self::Qa(config.gated.clone()),
+            Drip::NAME => {
+                let rules = Box::new(super::rules(config));
+                Self::Drip(reader_for(name).await?, rules, config.work.pushing)
+            }
+            Qa::NAME => Self::Qa(match config.work.gates.is_empty() {
+                true => None,
+                false => Some((reader_for(name).await?, config.work.gates.clone())),
+            }),
             Investigate::NAME => Self::Investigate(reader_for(name).await?),
             _ => return Ok(None),
         }))
@@ -55,11 +60,27 @@ impl Handler {
     pub async fn rerun(&self, turn: &OneShot, envelope: Envelope) -> Result<Rerun, NameError> {
         match self {
             Self::Retro => turn.rerun(&mut Retro, envelope).await,
-            Self::Drip => turn.rerun(&mut Drip, envelope).await,
-            Self::Qa(gated) => turn.rerun(&mut Qa::new(gated.clone()), envelope).await,
-            Self::Investigate(github) => turn.rerun(&mut Investigate::new(github.clone()), envelope).await,
+            Self::Drip(github, rules, pushing) => {
+                let rules = Rules::clone(rules);
+                let mut drip = Drip::new(github.clone(), rules, no_trees(), *pushing);
+                turn.rerun(&mut drip, envelope).await
+            }
+            Self::Qa(None) => turn.rerun(&mut Qa::without_gates(), envelope).await,
+            Self::Qa(Some((github, gates))) => {
+                let mut qa = Qa::new(github.clone(), no_trees(), gates.clone());
+                turn.rerun(&mut qa, envelope).await
+            }
+            Self::Investigate(github) => {
+                let mut investigate = Investigate::new(github.clone(), no_trees(), None);
+                turn.rerun(&mut investigate, envelope).await
+            }
         }
     }
+}
+
+/// Nothing is checked out when a handler runs again: its turn ends where it would be.
+fn no_trees() -> Trees {
+    Trees::none("nothing is checked out in a rehearsal")
 }
 
 /// A GitHub that answers: without it every message would only say that it does not.

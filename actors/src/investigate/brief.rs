@@ -7,9 +7,10 @@ use std::fmt::Write as _;
 
 use pulls::checks::{self, Standing};
 use pulls::escape;
-use pulls::facts::{Account, Association, Comment, ReviewState, Thread, Time};
-use pulls::{Login, PrRef, PullFacts};
+use pulls::facts::{Account, Association, Comment, ReviewState, Thread, ThreadComment, Time};
+use pulls::{Login, PrRef, PullFacts, Sha};
 
+use super::changes::{self, Changes};
 use crate::intents::Respond;
 
 /// How many comments of a thread, and remarks since, are shown; the newest ones.
@@ -33,8 +34,9 @@ struct Remark<'a> {
 /// Renders the brief of one pull request as of `now`.
 ///
 /// What the message asks about is found by its URL, or it is the reviewer's newest remark, or the newest
-/// remark that requests changes; where nothing of that is there (any more), the brief says so.
-pub fn render(pull: &PullFacts, asked: &Respond, now: Time) -> String {
+/// remark that requests changes; where nothing of that is there (any more), the brief says so. `changes` are those
+/// of the file that [`commented`] names.
+pub(super) fn render(pull: &PullFacts, asked: &Respond, changes: Option<&Changes>, now: Time) -> String {
     let remarks = remarks(pull);
     let question = find(&remarks, asked);
     let mut page = String::new();
@@ -44,6 +46,9 @@ pub fn render(pull: &PullFacts, asked: &Respond, now: Time) -> String {
             question_section(&mut page, question);
             if let Some(thread) = question.thread {
                 thread_section(&mut page, thread);
+                if let Some(changes) = changes {
+                    changes::section(&mut page, &thread.path, changes);
+                }
             }
         }
         None => page.push_str(
@@ -53,6 +58,21 @@ pub fn render(pull: &PullFacts, asked: &Respond, now: Time) -> String {
     checks_section(&mut page, pull, now);
     since_section(&mut page, pull, question, &remarks);
     page
+}
+
+/// The file that the question is about and the commit that it was asked on, where it is about code.
+pub(super) fn commented<'a>(pull: &'a PullFacts, asked: &Respond) -> Option<(&'a str, &'a Sha)> {
+    let remarks = remarks(pull);
+    let question = find(&remarks, asked)?;
+    let thread = question.thread?;
+    let made_on = |reply: &'a ThreadComment| reply.made_on.as_ref();
+    let own = thread
+        .comments
+        .iter()
+        .find(|reply| reply.comment.url == question.url)
+        .and_then(made_on);
+    let commit = own.or_else(|| thread.comments.iter().find_map(made_on))?;
+    Some((&thread.path, commit))
 }
 
 impl<'a> Remark<'a> {

@@ -1,19 +1,23 @@
 //! Prepares an answer (contract, section 5, `investigate`): reads the pull request again and writes
-//! `<home>/investigations/<owner>-<repo>-<pr>.md`. It posts nothing.
+//! `<home>/investigations/<owner>-<repo>-<pr>.md`, with what changed in the commented file since; a program of
+//! the user's may read it and leave a draft answer beside it. It posts nothing.
 
 mod brief;
+mod changes;
 
 use std::time::Duration;
 
-use github::{ErrorClass, ReadError, Reader};
-use pulls::facts::PullState;
-use pulls::{PrRef, PullFacts};
-use runtime::{Actor, Done, Fault, HomePath, Reason, Turn, message};
+use child::Command;
+use github::Reader;
+use pulls::{PrRef, escape};
+use runtime::{Actor, Done, EffectError, Fault, HomePath, Turn, message};
 
+use crate::again;
 use crate::intents::{AboutPull as _, Respond};
+use crate::trees::Trees;
 
-/// How long the actor rests when GitHub is not there and names no time itself.
-const UNAVAILABLE_REST: Duration = Duration::from_secs(60);
+/// The most bytes of a draft answer that are kept: more than GitHub takes in a comment.
+const LONGEST_DRAFT: usize = 256 * 1024;
 
 message! {
     /// What the investigator consumes.
@@ -23,16 +27,72 @@ message! {
     }
 }
 
+/// A program that gets the brief and may leave a draft answer: an agent, a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answering {
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// How long it may run.
+    pub timeout: Duration,
+}
+
 /// The investigator.
-#[derive(Debug)]
 pub struct Investigate {
     github: Reader,
+    trees: Trees,
+    answering: Option<Answering>,
 }
 
 impl Investigate {
-    /// An investigator that reads with `github`.
-    pub fn new(github: Reader) -> Self {
-        Self { github }
+    /// An investigator that reads with `github`, compares in `trees`, and has a draft answer written where a program
+    /// for that is given.
+    pub fn new(github: Reader, trees: Trees, answering: Option<Answering>) -> Self {
+        Self {
+            github,
+            trees,
+            answering,
+        }
+    }
+
+    /// Runs the program on the brief; what came of it, for the outcome.
+    async fn draft(
+        &self,
+        answering: &Answering,
+        (at, path, page): (&PrRef, &HomePath, String),
+        turn: &mut Turn,
+    ) -> Result<String, Fault> {
+        let command = Command::new(&answering.argv)
+            .map_err(|error| Fault::reject(error.to_string()))?
+            .deadline(answering.timeout)
+            .output_cap(LONGEST_DRAFT)
+            .env("SWEEP_REPO", at.repo.as_str())
+            .env("SWEEP_PR", at.number.to_string())
+            .env("SWEEP_BRIEF", path.as_str())
+            .stdin(page);
+        let finished = match turn.run(command).await {
+            Ok(finished) => finished,
+            // The brief is there: that nobody drafted an answer loses nothing of it.
+            Err(EffectError::Command(error)) => return Ok(format!("no draft: {error}")),
+            Err(other) => return Err(other.into()),
+        };
+        turn.progress();
+        let text = finished.stdout.text();
+        if !finished.succeeded() {
+            let said = finished.stderr.last_line().map(|line| format!(": {line}"));
+            let said = escape::clamp(&escape::line(&said.unwrap_or_default()), 200);
+            return Ok(format!(
+                "no draft: {} ended with {}{said}",
+                finished.program, finished.status
+            ));
+        }
+        if text.trim().is_empty() {
+            return Ok("no draft: the program printed nothing".to_owned());
+        }
+        let draft: HomePath = format!("{}.draft.md", path.as_str().trim_end_matches(".md"))
+            .parse()
+            .map_err(|error: runtime::HomePathError| Fault::reject(error.to_string()))?;
+        turn.write_file(&draft, escape::lines(&text)).await?;
+        Ok(format!("draft: {draft}"))
     }
 }
 
@@ -42,17 +102,23 @@ impl Actor for Investigate {
 
     async fn handle(&mut self, message: InvestigateMessage, turn: &mut Turn) -> Result<Done, Fault> {
         let InvestigateMessage::Respond(asked) = message;
-        let pull = read_again(&self.github, &asked.at(), turn).await?;
-        if pull.state != PullState::Open {
-            return Ok(Done::new(format!(
-                "moot: the pull request is {}",
-                pull.state.as_str().to_lowercase()
-            )));
+        let pull = again::read(&self.github, &asked.at(), turn).await?;
+        if let Some(why) = again::closed(&pull) {
+            return Ok(Done::new(format!("moot: {why}")));
         }
-        let page = brief::render(&pull, &asked, turn.now());
+        let changes = match brief::commented(&pull, &asked) {
+            Some(place) => Some(changes::since(&self.trees, &pull, place, turn).await?),
+            None => None,
+        };
+        let page = brief::render(&pull, &asked, changes.as_ref(), turn.now());
         let path = place(turn, &pull.at).await?;
-        turn.write_file(&path, page).await?;
-        Ok(Done::new(format!("briefed: {path}")))
+        turn.write_file(&path, page.clone()).await?;
+        let outcome = format!("briefed: {path}");
+        let Some(answering) = &self.answering else {
+            return Ok(Done::new(outcome));
+        };
+        let draft = self.draft(answering, (&pull.at, &path, page), turn).await?;
+        Ok(Done::new(format!("{outcome}; {draft}")))
     }
 }
 
@@ -71,27 +137,4 @@ async fn place(turn: &mut Turn, at: &PrRef) -> Result<HomePath, Fault> {
     folder
         .join(&format!("{name}~{}.md", at.repo.owner().len()))
         .map_err(refuse)
-}
-
-/// Reads one pull request as it is now; what that fails with says what becomes of the message.
-pub(crate) async fn read_again(github: &Reader, at: &PrRef, turn: &mut Turn) -> Result<PullFacts, Fault> {
-    let mut read = github.pulls(std::slice::from_ref(at), &|_| ()).await;
-    turn.progress();
-    if let Some(pull) = read.found.pop() {
-        return Ok(pull);
-    }
-    let skipped = read.skipped.pop().map(|skipped| skipped.error);
-    let error = read
-        .stopped
-        .or(skipped)
-        .unwrap_or_else(|| ReadError::NoPull(at.clone()));
-    let text = format!("cannot read {at}");
-    Err(match (&error, error.class()) {
-        (ReadError::NoPull(_) | ReadError::NoRepository(_), _) => Fault::reject(Reason::because(text, error)),
-        (_, ErrorClass::Credentials | ErrorClass::Unavailable) => Fault::wait(
-            turn.moment().after(UNAVAILABLE_REST),
-            Reason::because(text, error),
-        ),
-        (_, ErrorClass::Other) => Fault::retry(Reason::because(text, error)),
-    })
 }

@@ -4,7 +4,6 @@
 //! It has no mailbox. Its input is GitHub and the hints in the home, its output are other mailboxes; the
 //! files that it writes beside them are a courtesy.
 
-mod hints;
 mod plan;
 mod record;
 
@@ -14,9 +13,11 @@ use std::time::Duration;
 
 use github::{ErrorClass, Progress, ReadError, Reader, Scope};
 use lifecycle::{Outcome, Row, SkippedRow, Snapshot, classify, msg_id};
-use pulls::facts::Time;
-use pulls::{PrRef, PullFacts, RepoName};
+use pulls::{PrRef, RepoName};
 use runtime::{Actor, Done, EffectError, Fault, Reason, SendError, Turn, message};
+
+use crate::again::evidence_of;
+use crate::hints::{self, Renames};
 
 pub use record::Report;
 
@@ -96,7 +97,7 @@ pub struct PrState {
     rules: Rules,
     selection: Selection,
     progress: OnProgress,
-    renames: hints::Renames,
+    renames: Renames,
     report: Option<Report>,
 }
 
@@ -108,7 +109,7 @@ impl PrState {
             rules,
             selection,
             progress: Arc::new(|_| ()),
-            renames: hints::Renames::default(),
+            renames: Renames::default(),
             report: None,
         }
     }
@@ -244,17 +245,6 @@ impl PrState {
 struct Working {
     refs: Vec<PrRef>,
     total: u64,
-}
-
-/// What of a pull request is digested, so that a replay can say whether the world moved.
-fn evidence_of(pull: &PullFacts) -> Vec<u8> {
-    // The moment of reading is no part of what was read.
-    let seen = PullFacts {
-        read_at: Time::UNIX_EPOCH,
-        ..pull.clone()
-    };
-    serde_json::to_vec(&seen)
-        .expect("facts have no map with keys other than strings, and no failing serializer")
 }
 
 impl Actor for PrState {

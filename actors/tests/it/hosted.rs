@@ -1,14 +1,14 @@
 //! The receiving actors, hosted and fed from real mailboxes.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actors::drip::Drip;
+use actors::drip::{Drip, Pushing};
 use actors::investigate::Investigate;
-use actors::pr_state::WorkingSet;
+use actors::pr_state::{Rules, WorkingSet};
 use actors::qa::Qa;
 use actors::retro::Retro;
+use actors::trees::Trees;
 use mailbox::{EnvelopeState, Filter};
 use runtime::Host;
 use serde_json::Value;
@@ -16,17 +16,35 @@ use world::{Association, CommentSpec, PullSpec, ThreadSpec, World, hours_ago};
 
 use crate::stage::{Stage, now};
 
+/// Work trees of no repository.
+fn nowhere() -> Trees {
+    Trees::none("there are no repositories")
+}
+
 impl Stage {
-    /// Hosts the receivers until there is nothing left to do.
-    async fn host(&self, gated: &[&str]) {
-        let gated: BTreeSet<_> = gated.iter().map(|repo| repo.parse().unwrap()).collect();
-        let github = self.reader();
+    /// Hosts the receivers, without gates and work trees, until there is nothing left to do.
+    pub async fn host(&self) {
+        self.host_with(Qa::without_gates, || (nowhere(), Pushing::Withheld))
+            .await;
+    }
+
+    /// Hosts the receivers until there is nothing left to do: the gate keeper as it is built, and the drip with work
+    /// trees.
+    pub async fn host_with(
+        &self,
+        qa: impl Fn() -> Qa + Send + Sync + 'static,
+        drip: impl Fn() -> (Trees, Pushing) + Send + Sync + 'static,
+    ) {
+        let (github, reading) = (self.reader(), self.reader());
         let running = Host::builder(self.mailboxes.clone(), Arc::clone(&self.clock), self.home())
             .evaluate_at(now())
             .actor(|_| Ok(Retro))
-            .actor(|_| Ok(Drip))
-            .actor(move |_| Ok(Investigate::new(github.clone())))
-            .actor(move |_| Ok(Qa::new(gated.clone())))
+            .actor(move |_| {
+                let (trees, pushing) = drip();
+                Ok(Drip::new(reading.clone(), Rules::default(), trees, pushing))
+            })
+            .actor(move |_| Ok(Investigate::new(github.clone(), nowhere(), None)))
+            .actor(move |_| Ok(qa()))
             .start()
             .await
             .unwrap();
@@ -35,7 +53,7 @@ impl Stage {
     }
 
     /// The outcomes of a mailbox, in order; the reason of what is in quarantine.
-    async fn outcomes(&self, mailbox: &str) -> Vec<String> {
+    pub async fn outcomes(&self, mailbox: &str) -> Vec<String> {
         let envelopes = self
             .mailboxes
             .envelopes(&mailbox.parse().unwrap(), Filter::default())
@@ -56,7 +74,7 @@ impl Stage {
 async fn the_whole_demo_is_handled() {
     let stage = Stage::demo().await;
     let (report, _) = stage.dispatch(WorkingSet::Everywhere).await.unwrap();
-    stage.host(&[]).await;
+    stage.host().await;
     let counts = report.snapshot.counts();
     let count = |bucket| counts[&bucket];
     use lifecycle::Bucket::{Close, Investigate, Qa, Rebase, Ship, Wait};
@@ -85,24 +103,6 @@ async fn the_whole_demo_is_handled() {
     stage.assert_nothing_said();
 }
 
-/// Where gates are configured and cannot be run, nobody is told that they passed.
-#[tokio::test(flavor = "multi_thread")]
-async fn configured_gates_that_cannot_be_run_are_no_success() {
-    let stage = Stage::of(
-        World::builder(world::DEMO_NOW)
-            .viewer("ada")
-            .pull(PullSpec::new("o/r", 1).check(world::CheckSpec::run("build").failure()))
-            .build(),
-    )
-    .await;
-    stage.dispatch(WorkingSet::Everywhere).await.unwrap();
-    stage.host(&["O/R"]).await;
-    assert_eq!(
-        stage.outcomes("qa").await,
-        ["quarantined: gates are configured for o/r and this version cannot run them: run them by hand"]
-    );
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_record_is_kept_once_with_what_was_seen() {
     let stage = Stage::of(
@@ -113,7 +113,7 @@ async fn a_record_is_kept_once_with_what_was_seen() {
     )
     .await;
     stage.dispatch(WorkingSet::Everywhere).await.unwrap();
-    stage.host(&[]).await;
+    stage.host().await;
     let kept = stage.read("retro.jsonl");
     let line: Value = serde_json::from_str(kept.trim_end()).unwrap();
     assert_eq!(line["msg_id"], "pr-state-2026-05-14T17:45:00Z-o-r-1");
@@ -150,7 +150,7 @@ async fn a_brief_shows_the_question_in_its_thread() {
     )
     .await;
     stage.dispatch(WorkingSet::Everywhere).await.unwrap();
-    stage.host(&[]).await;
+    stage.host().await;
     assert_eq!(
         stage.outcomes("investigate").await,
         ["briefed: investigations/o-r-1.md"]
@@ -172,7 +172,7 @@ async fn a_question_about_a_merged_pull_request_is_moot() {
     .await;
     stage.dispatch(WorkingSet::Everywhere).await.unwrap();
     stage.served.edit(|world| world.merge(("o/r", 1))).unwrap();
-    stage.host(&[]).await;
+    stage.host().await;
     assert_eq!(
         stage.outcomes("investigate").await,
         ["moot: the pull request is merged"]
@@ -190,7 +190,7 @@ async fn briefs_that_share_a_name_are_told_apart() {
         .build();
     let stage = Stage::of(world).await;
     stage.dispatch(WorkingSet::Everywhere).await.unwrap();
-    stage.host(&[]).await;
+    stage.host().await;
     let mut titles: Vec<_> = std::fs::read_dir(stage.home().join("investigations"))
         .unwrap()
         .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())

@@ -7,5 +7,10 @@
 )]
 
 mod dispatch;
+mod drip;
+mod gates;
 mod hosted;
+mod investigate;
+mod rebase;
+mod repos;
 mod stage;

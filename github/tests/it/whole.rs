@@ -154,6 +154,7 @@ async fn every_field_of_a_busy_pull_request() {
         ("src/a.rs", false, 2)
     );
     assert_eq!(open.comments[0].diff_hunk, "@@ -1 +1 @@");
+    assert_eq!(open.comments[0].made_on.as_ref(), Some(&facts.head.sha));
     assert!(settled.is_resolved && settled.is_outdated && settled.line.is_none());
     let closed_by: Vec<_> = facts
         .closes

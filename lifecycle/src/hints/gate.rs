@@ -35,6 +35,18 @@ impl GateFile {
         format!("{}.gate", repo.slug())
     }
 
+    /// The names under which a repository's file may lie: the usual one, and the one that it has where the usual
+    /// one is another repository's (`a-b/c` and `a/b-c`), told apart as in message ids.
+    ///
+    /// ```
+    /// use lifecycle::GateFile;
+    /// assert_eq!(GateFile::names(&"a/b-c".parse().unwrap()), ["a-b-c.gate", "a-b-c~1.gate"]);
+    /// ```
+    pub fn names(repo: &RepoName) -> [String; 2] {
+        let second = format!("{}~{}.gate", repo.slug(), repo.owner().len());
+        [Self::name(repo), second]
+    }
+
     /// Reads what a file says. Its being there counts, so that a file that is no JSON, or names no
     /// repository, is an attestation of whichever repository has its name.
     pub fn parse(text: &str, modified_at: Time) -> Self {

@@ -74,11 +74,28 @@ enum Key {
     Number(RepoName, PrNumber),
 }
 
+/// A line as it stands in the queue, with what this program does not read of it: what is appended about the same
+/// pull request keeps that.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueLine {
+    /// The file's name.
+    pub file: String,
+    /// The line's fields.
+    pub fields: serde_json::Map<String, Value>,
+}
+
+#[derive(Debug, Clone)]
+struct Last {
+    position: usize,
+    entry: QueueEntry,
+    line: QueueLine,
+}
+
 /// What all files of the drip queue say together: the last line of every (repository, branch), or of every
 /// (repository, number) where a line names no branch.
 #[derive(Debug, Clone, Default)]
 pub struct DripQueue {
-    last: BTreeMap<Key, (usize, QueueEntry)>,
+    last: BTreeMap<Key, Last>,
 }
 
 impl DripQueue {
@@ -112,8 +129,14 @@ impl DripQueue {
                 }
                 position += 1;
                 match parse(line) {
-                    Ok(entry) => {
-                        queue.last.insert(key(&entry), (position, entry));
+                    Ok((entry, fields)) => {
+                        let file = name.as_ref().to_owned();
+                        let last = Last {
+                            position,
+                            line: QueueLine { file, fields },
+                            entry,
+                        };
+                        queue.last.insert(key(&last.entry), last);
                     }
                     Err(why) => {
                         malformed.push(Malformed {
@@ -133,21 +156,26 @@ impl DripQueue {
         let is_its = |entry: &QueueEntry| {
             entry.pr_number == pull.at.number && (entry.repo == pull.at.repo || entry.repo == pull.asked_as)
         };
-        self.entries(|entry| is_its(entry))
+        self.newest(|entry| is_its(entry)).map(|last| &last.entry)
     }
 
     /// What the queue says last about a pull request under any of these names of its repository.
     pub fn entry_under(&self, names: &[RepoName], number: PrNumber) -> Option<&QueueEntry> {
-        self.entries(|entry| entry.pr_number == number && names.contains(&entry.repo))
+        self.newest_under(names, number).map(|last| &last.entry)
+    }
+
+    /// The line that [`DripQueue::entry_under`] is read from.
+    pub fn line_under(&self, names: &[RepoName], number: PrNumber) -> Option<&QueueLine> {
+        self.newest_under(names, number).map(|last| &last.line)
     }
 
     /// Every pull request that the queue names, under the name that its repository has there.
     pub fn refs(&self) -> BTreeSet<PrRef> {
         self.last
             .values()
-            .map(|(_, entry)| PrRef {
-                repo: entry.repo.clone(),
-                number: entry.pr_number,
+            .map(|last| PrRef {
+                repo: last.entry.repo.clone(),
+                number: last.entry.pr_number,
             })
             .collect()
     }
@@ -156,20 +184,23 @@ impl DripQueue {
     pub fn open(&self) -> BTreeSet<PrRef> {
         self.last
             .values()
-            .filter(|(_, entry)| entry.is_open())
-            .map(|(_, entry)| PrRef {
-                repo: entry.repo.clone(),
-                number: entry.pr_number,
+            .filter(|last| last.entry.is_open())
+            .map(|last| PrRef {
+                repo: last.entry.repo.clone(),
+                number: last.entry.pr_number,
             })
             .collect()
     }
 
-    fn entries(&self, wanted: impl Fn(&QueueEntry) -> bool) -> Option<&QueueEntry> {
+    fn newest_under(&self, names: &[RepoName], number: PrNumber) -> Option<&Last> {
+        self.newest(|entry| entry.pr_number == number && names.contains(&entry.repo))
+    }
+
+    fn newest(&self, wanted: impl Fn(&QueueEntry) -> bool) -> Option<&Last> {
         self.last
             .values()
-            .filter(|(_, entry)| wanted(entry))
-            .max_by_key(|(position, _)| position)
-            .map(|(_, entry)| entry)
+            .filter(|last| wanted(&last.entry))
+            .max_by_key(|last| last.position)
     }
 }
 
@@ -180,7 +211,7 @@ fn key(entry: &QueueEntry) -> Key {
     }
 }
 
-fn parse(line: &str) -> Result<QueueEntry, Why> {
+fn parse(line: &str) -> Result<(QueueEntry, serde_json::Map<String, Value>), Why> {
     let value: Value = serde_json::from_str(line).map_err(|_| Why::NotJson)?;
     let Value::Object(fields) = value else {
         return Err(Why::NotAnObject);
@@ -200,10 +231,11 @@ fn parse(line: &str) -> Result<QueueEntry, Why> {
         None | Some(Value::Null) => return Err(missing("pr_number")),
         Some(value) => value.as_u64().and_then(|number| PrNumber::try_from(number).ok()),
     };
-    Ok(QueueEntry {
+    let entry = QueueEntry {
         repo,
         pr_number: pr_number.ok_or_else(|| invalid("pr_number"))?,
         branch: text("branch")?,
         status: text("status")?,
-    })
+    };
+    Ok((entry, fields))
 }

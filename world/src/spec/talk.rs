@@ -270,6 +270,7 @@ pub struct ThreadSpec {
     resolved: Option<Who>,
     outdated: bool,
     hunk: String,
+    made_on: Option<String>,
     raw: Vec<Raw>,
 }
 
@@ -283,6 +284,7 @@ impl ThreadSpec {
             resolved: None,
             outdated: false,
             hunk: "@@ -10,3 +10,4 @@ fn main() {\n     let a = 1;\n+    let b = a;\n".to_owned(),
+            made_on: None,
             raw: Vec::new(),
         }
     }
@@ -322,6 +324,13 @@ impl ThreadSpec {
         self
     }
 
+    /// The commit that it was written on, where that is not the head.
+    #[must_use]
+    pub fn made_on(mut self, oid: &str) -> Self {
+        self.made_on = Some(oid.to_owned());
+        self
+    }
+
     /// Any other field.
     #[must_use]
     pub fn raw(mut self, change: impl FnOnce(&mut Map<String, Value>) + Send + 'static) -> Self {
@@ -331,6 +340,10 @@ impl ThreadSpec {
 
     pub(crate) fn node(self, world: &mut World, on: &On<'_>) -> Value {
         let id = world.next_id();
+        let made_on = match &self.made_on {
+            Some(oid) => json!({"__typename": "Commit", "oid": oid}),
+            None => reference(on.commit),
+        };
         let line = (!self.outdated).then_some(self.line);
         let mut first: Option<Value> = None;
         let mut comments = Vec::new();
@@ -343,6 +356,7 @@ impl ThreadSpec {
                 map.insert("outdated".into(), json!(self.outdated));
                 map.insert("diffHunk".into(), json!(self.hunk));
                 map.insert("commit".into(), reference(on.commit));
+                map.insert("originalCommit".into(), made_on.clone());
                 map.insert("replyTo".into(), first.clone().unwrap_or(Value::Null));
             }
             first.get_or_insert_with(|| node.clone());

@@ -15,7 +15,7 @@ const MAX_RENAMES: usize = 5;
 /// Which repository has a name now that had another one before, as far as it was asked for: `None` where
 /// GitHub knows no repository under the old name.
 #[derive(Debug, Default)]
-pub(super) struct Renames {
+pub(crate) struct Renames {
     known: BTreeMap<RepoName, Option<RepoName>>,
 }
 
@@ -24,7 +24,7 @@ impl Renames {
     ///
     /// A hint can only be about a pull request that was found, so a name is worth asking for when the number
     /// beside it is the number of one of them.
-    pub(super) async fn learn(
+    pub(crate) async fn learn(
         &mut self,
         github: &Reader,
         queue: &DripQueue,
@@ -56,7 +56,7 @@ impl Renames {
 
     /// Every name under which hints about a pull request may stand: its repository's present one, the one it
     /// was asked for by, and former ones.
-    pub(super) fn names(&self, pull: &PullFacts) -> Vec<RepoName> {
+    pub(crate) fn names(&self, pull: &PullFacts) -> Vec<RepoName> {
         let mut names = Vec::from(read_as(pull));
         let former = |(old, now): (&RepoName, &Option<RepoName>)| {
             (now.as_ref() == Some(&pull.at.repo)).then(|| old.clone())
@@ -72,7 +72,7 @@ fn read_as(pull: &PullFacts) -> [RepoName; 2] {
 
 /// The gate attestations.
 #[derive(Debug, Default)]
-pub(super) struct Gates {
+pub(crate) struct Gates {
     /// Each with its name in lower case: GitHub folds case, so a file under another capitalisation is the
     /// repository's too.
     names: Vec<String>,
@@ -81,10 +81,11 @@ pub(super) struct Gates {
 
 impl Gates {
     /// What is known of the gate of a pull request's repository under any of its names.
-    pub(super) fn about(&self, names: &[RepoName], gated: &BTreeSet<RepoName>) -> GateHint {
+    pub(crate) fn about(&self, names: &[RepoName], gated: &BTreeSet<RepoName>) -> GateHint {
         let wanted: Vec<String> = names
             .iter()
-            .map(|name| GateFile::name(name).to_ascii_lowercase())
+            .flat_map(GateFile::names)
+            .map(|name| name.to_ascii_lowercase())
             .collect();
         let files = self
             .names
@@ -100,7 +101,7 @@ impl Gates {
 }
 
 /// Reads every file of the drip queue.
-pub(super) async fn read_queue(
+pub(crate) async fn read_queue(
     turn: &mut Turn,
     problems: &mut Vec<String>,
 ) -> Result<DripQueue, EffectError> {
@@ -124,7 +125,7 @@ pub(super) async fn read_queue(
 }
 
 /// Reads the gate attestations.
-pub(super) async fn read_gates(turn: &mut Turn, problems: &mut Vec<String>) -> Result<Gates, EffectError> {
+pub(crate) async fn read_gates(turn: &mut Turn, problems: &mut Vec<String>) -> Result<Gates, EffectError> {
     let folder = HomePath::fixed("gates");
     let mut gates = Gates::default();
     for entry in turn.list_dir(&folder).await? {
