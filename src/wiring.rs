@@ -269,12 +269,16 @@ pub fn host(
     }
     if chosen.has(Investigate::NAME) {
         let (github, trees) = (github.clone(), trees.clone());
-        let answering = config.work.answering.clone();
+        let (answering, home) = (config.work.answering.clone(), home.path.clone());
         let longest = answering
             .as_ref()
             .map_or(Duration::ZERO, |answering| answering.timeout);
         host = host.child(working(longest), move |_| {
-            Ok(Investigate::new(github.clone(), trees.clone(), answering.clone()))
+            let investigate = Investigate::new(github.clone(), trees.clone());
+            Ok(match answering.clone() {
+                Some(answering) => investigate.answering(answering, &home),
+                None => investigate,
+            })
         });
     }
     if chosen.has(PrState::NAME) {

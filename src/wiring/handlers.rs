@@ -71,7 +71,7 @@ impl Handler {
                 turn.rerun(&mut qa, envelope).await
             }
             Self::Investigate(github) => {
-                let mut investigate = Investigate::new(github.clone(), no_trees(), None);
+                let mut investigate = Investigate::new(github.clone(), no_trees());
                 turn.rerun(&mut investigate, envelope).await
             }
         }

@@ -5,6 +5,7 @@
 mod brief;
 mod changes;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use child::Command;
@@ -40,29 +41,36 @@ pub struct Answering {
 pub struct Investigate {
     github: Reader,
     trees: Trees,
-    answering: Option<Answering>,
+    /// With the home, in which it runs.
+    answering: Option<(Answering, PathBuf)>,
 }
 
 impl Investigate {
-    /// An investigator that reads with `github`, compares in `trees`, and has a draft answer written where a program
-    /// for that is given.
-    pub fn new(github: Reader, trees: Trees, answering: Option<Answering>) -> Self {
+    /// An investigator that reads with `github` and compares in `trees`.
+    pub fn new(github: Reader, trees: Trees) -> Self {
         Self {
             github,
             trees,
-            answering,
+            answering: None,
         }
+    }
+
+    /// Has a draft answer written by a program that runs in this home.
+    pub fn answering(mut self, answering: Answering, home: impl Into<PathBuf>) -> Self {
+        self.answering = Some((answering, home.into()));
+        self
     }
 
     /// Runs the program on the brief; what came of it, for the outcome.
     async fn draft(
         &self,
-        answering: &Answering,
+        (answering, home): &(Answering, PathBuf),
         (at, path, page): (&PrRef, &HomePath, String),
         turn: &mut Turn,
     ) -> Result<String, Fault> {
         let command = Command::new(&answering.argv)
             .map_err(|error| Fault::reject(error.to_string()))?
+            .directory(home)
             .deadline(answering.timeout)
             .output_cap(LONGEST_DRAFT)
             .env("SWEEP_REPO", at.repo.as_str())

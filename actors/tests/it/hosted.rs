@@ -43,7 +43,7 @@ impl Stage {
                 let (trees, pushing) = drip();
                 Ok(Drip::new(reading.clone(), Rules::default(), trees, pushing))
             })
-            .actor(move |_| Ok(Investigate::new(github.clone(), nowhere(), None)))
+            .actor(move |_| Ok(Investigate::new(github.clone(), nowhere())))
             .actor(move |_| Ok(qa()))
             .start()
             .await

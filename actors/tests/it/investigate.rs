@@ -50,14 +50,20 @@ impl Scene {
             argv: ["sh", "-c", line].map(str::to_owned).to_vec(),
             timeout: Duration::from_secs(2),
         });
-        let github = self.stage.reader();
+        let (github, home) = (self.stage.reader(), self.stage.home().to_owned());
         let running = Host::builder(
             self.stage.mailboxes.clone(),
             Arc::clone(&self.stage.clock),
             self.stage.home(),
         )
         .evaluate_at(now())
-        .actor(move |_| Ok(Investigate::new(github.clone(), trees.clone(), answering.clone())))
+        .actor(move |_| {
+            let investigate = Investigate::new(github.clone(), trees.clone());
+            Ok(match answering.clone() {
+                Some(answering) => investigate.answering(answering, &home),
+                None => investigate,
+            })
+        })
         .start()
         .await
         .unwrap();
@@ -116,7 +122,7 @@ async fn without_the_repository_the_rest_of_the_brief_is_there() {
 async fn a_program_gets_the_brief_and_leaves_a_draft() {
     let nowhere = || Trees::none("not here");
     let scene = Scene::new().await;
-    let line = "grep -q 'Why 42' && test $SWEEP_REPO#$SWEEP_PR = o/r#1 && ! env | grep -qi token && printf 'Since\\033[31m 41\\n'";
+    let line = "grep -q 'Why 42' && test -e $SWEEP_BRIEF && test $SWEEP_REPO#$SWEEP_PR = o/r#1 && ! env | grep -qi token && printf 'Since\\033[31m 41\\n'";
     assert_eq!(
         scene.run(nowhere(), Some(line)).await,
         "briefed: investigations/o-r-1.md; draft: investigations/o-r-1.draft.md"

@@ -77,6 +77,7 @@ pub struct Signals {
 pub struct Reattest {
     repo: String,
     pr: u64,
+    head_sha: String,
     branch: String,
     signals: Signals,
     reason: String,
