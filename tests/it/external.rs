@@ -181,6 +181,13 @@ fn a_script_that_runs_too_long_is_ended_with_what_it_started() {
 /// A `sweep run` that is ended with the test.
 struct Running(Child);
 
+impl Running {
+    fn of(mut command: Command) -> Self {
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(quiet.spawn().unwrap())
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -193,14 +200,7 @@ fn a_script_that_outlives_the_grace_is_ended_and_its_message_is_unread_again() {
     let desk = with_script("echo $$ > \"$SWEEP_HOME/pid\"; sleep 600", "");
     desk.write("config.toml", "[actors]\nshutdown_grace = \"0s\"\n");
     send(&desk, "m-1");
-    let mut command = desk.command(&["run", "--actors", "notes"]);
-    let mut running = Running(
-        command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let mut running = Running::of(desk.command(&["run", "--actors", "notes"]));
     let file = desk.home().join("pid");
     wait_for("started", || is_there(&file));
     let terminate = ["-s", "TERM", &running.0.id().to_string()];
@@ -222,14 +222,7 @@ fn a_script_that_outlives_a_killed_run_is_ended_by_the_next_one() {
         "",
     );
     send(&desk, "m-1");
-    let mut command = desk.command(&["run", "--actors", "notes"]);
-    let mut running = Running(
-        command
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let mut running = Running::of(desk.command(&["run", "--actors", "notes"]));
     let file = desk.home().join("pid");
     wait_for("started", || is_there(&file));
     running.0.kill().unwrap();

@@ -197,7 +197,7 @@ impl DiskStore {
         }
         self.bodies.keep(&files)?;
         let first = self.next;
-        let values = chunks.iter().map(Chunk::encode).collect();
+        let values = chunks.iter().map(Chunk::encode_plain).collect();
         self.journal_mut()?.write(first, values)?;
         self.count_sync();
         for (key, chunk) in (first..).zip(&chunks) {

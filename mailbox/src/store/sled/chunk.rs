@@ -196,22 +196,59 @@ pub(super) enum ChunkError {
 }
 
 impl Chunk<'_> {
+    /// The value that stays: its parts compressed.
     pub(super) fn encode(&self) -> Vec<u8> {
+        self.assemble(pack)
+    }
+
+    /// The value that somebody waits for: nothing is compressed until it moves ([`packed`]).
+    pub(super) fn encode_plain(&self) -> Vec<u8> {
+        self.assemble(|plain, value| {
+            value.extend_from_slice(plain);
+            plain.len()
+        })
+    }
+
+    fn assemble(&self, add: impl Fn(&[u8], &mut Vec<u8>) -> usize) -> Vec<u8> {
         let heads = postcard::to_stdvec(&self.heads).expect("plain data serializes into memory");
         let lines: String = self.lines.iter().flatten().copied().collect();
-        let mut value = vec![0; PREFIX + LENGTHS];
-        let stored = pack(&heads, &mut value);
-        pack(lines.as_bytes(), &mut value);
-        for (at, length) in [heads.len(), stored, lines.len()].into_iter().enumerate() {
-            let length = u32::try_from(length).expect("a chunk is some kilobytes");
-            let at = PREFIX + 4 * at;
-            value[at..at + 4].copy_from_slice(&length.to_le_bytes());
-        }
-        let checksum = crc32fast::hash(&value[PREFIX..]);
-        value[0] = VERSION;
-        value[1..PREFIX].copy_from_slice(&checksum.to_le_bytes());
-        value
+        assemble(&heads, lines.as_bytes(), add)
     }
+}
+
+/// The same value with its parts compressed; `None` where that is done already, or it is no chunk of this layout.
+pub(super) fn packed(value: &[u8]) -> Option<Vec<u8>> {
+    let Ok(Packed {
+        layout:
+            Layout::Present {
+                heads,
+                plain_heads,
+                lines,
+                plain_lines,
+            },
+    }) = Packed::open(value)
+    else {
+        return None;
+    };
+    let is_plain = heads.len() == plain_heads && lines.len() == plain_lines;
+    (is_plain && value.len() >= PACK_FROM).then(|| assemble(heads, lines, pack))
+}
+
+/// A value of these parts, each added as it is to be stored; `add` says how long it is there.
+fn assemble(heads: &[u8], lines: &[u8], add: impl Fn(&[u8], &mut Vec<u8>) -> usize) -> Vec<u8> {
+    let mut value = Vec::with_capacity(PREFIX + LENGTHS + heads.len() + lines.len());
+    value.resize(PREFIX + LENGTHS, 0);
+    let stored = add(heads, &mut value);
+    add(lines, &mut value);
+    for (at, length) in [heads.len(), stored, lines.len()].into_iter().enumerate() {
+        let length = u32::try_from(length).expect("a chunk is some kilobytes");
+        let at = PREFIX + 4 * at;
+        value[at..at + 4].copy_from_slice(&length.to_le_bytes());
+    }
+    let checksum = crc32fast::hash(&value[PREFIX..]);
+    value[0] = VERSION;
+    value[1..PREFIX].copy_from_slice(&checksum.to_le_bytes());
+    value
 }
 
 /// Adds a part to a value, compressed where that makes it smaller, and says how long it is there.

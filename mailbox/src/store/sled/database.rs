@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use sled::{Batch, Db, IVec, Tree};
 
 use crate::store::StoreError;
+use crate::store::sled::chunk::packed;
 use crate::store::sled::failed;
 use crate::store::sled::journal::EachChunk;
 
@@ -82,11 +83,11 @@ impl Database {
     pub(super) fn write(&self, chunks: Vec<(u64, Vec<u8>)>) -> Result<(), StoreError> {
         guarded(&self.dir, || {
             match <[_; 1]>::try_from(chunks) {
-                Ok([(key, value)]) => drop(self.tree.insert(key.to_be_bytes(), value)?),
+                Ok([(key, value)]) => drop(self.tree.insert(key.to_be_bytes(), small(value))?),
                 Err(chunks) => {
                     let mut batch = Batch::default();
                     for (key, value) in chunks {
-                        batch.insert(&key.to_be_bytes(), value);
+                        batch.insert(&key.to_be_bytes(), small(value));
                     }
                     self.tree.apply_batch(batch)?;
                 }
@@ -102,7 +103,10 @@ impl Database {
     pub(super) fn write_in_order(&self, chunks: &[(u64, IVec)]) -> Result<(), StoreError> {
         guarded(&self.dir, || {
             for (key, value) in chunks {
-                self.tree.insert(key.to_be_bytes(), value)?;
+                match packed(value) {
+                    Some(packed) => self.tree.insert(key.to_be_bytes(), packed)?,
+                    None => self.tree.insert(key.to_be_bytes(), value)?,
+                };
             }
             self.db.flush()
         })?;
@@ -178,6 +182,11 @@ impl Database {
         let path = self.dir.join("db");
         self.file.sync_all().map_err(failed("sync", &path))
     }
+}
+
+/// A chunk as it stays.
+fn small(chunk: Vec<u8>) -> Vec<u8> {
+    packed(&chunk).unwrap_or(chunk)
 }
 
 /// A snapshot's temporary name, which its reader does not expect.

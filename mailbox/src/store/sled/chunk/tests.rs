@@ -120,6 +120,11 @@ fn what_repeats_is_packed_and_what_does_not_is_left_as_it_is() {
         let share = value.len() as f64 / lines as f64;
         assert!(share < most && share > least, "{alphabet}: {share}");
         assert_eq!(Plain::of(&value).unwrap().chunk().unwrap(), chunks[0]);
+        // What is written first holds the same, and becomes the same when it moves.
+        let plain = chunks[0].encode_plain();
+        assert_eq!(Plain::of(&plain).unwrap().chunk().unwrap(), chunks[0]);
+        assert_eq!(packed(&plain).unwrap(), value);
+        assert_eq!((packed(&value), packed(b"no chunk")), (None, None));
     };
     check(1, 0.1, 0.0);
     check(4, 0.8, 0.3);
