@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::credential::{Credentials, Desk, Helper};
@@ -81,6 +82,8 @@ pub(super) struct Inner {
     pub(super) limits: Limits,
     mirrors: Mutex<HashMap<String, Arc<Mirror>>>,
     names: AtomicU64,
+    /// What is being removed by the way.
+    removals: Mutex<Vec<JoinHandle<()>>>,
     /// Held as long as the keeper lives.
     _lock: File,
 }
@@ -116,6 +119,7 @@ impl Keeper {
             limits,
             mirrors: Mutex::default(),
             names: AtomicU64::new(0),
+            removals: Mutex::default(),
             _lock: lock,
         });
         let cleaning = Arc::clone(&inner);
@@ -144,6 +148,13 @@ impl Keeper {
     /// The remote cannot be reached, has no such repository, or refuses.
     pub async fn head_now(&self, pull: &Pull) -> Result<Option<CommitId>, GitError> {
         self.inner.stands_at(&pull.repo, &pull.head_ref()).await
+    }
+
+    /// Waits until the work trees that were dropped so far are removed: a process that ends before leaves them to the
+    /// next [`Keeper::open`].
+    pub async fn settle(&self) {
+        let begun = std::mem::take(&mut *self.inner.removals());
+        off_the_runtime(move || begun.into_iter().for_each(|removal| drop(removal.join()))).await;
     }
 
     /// Bytes on the disk that mirrors and work trees take now.
@@ -362,6 +373,20 @@ impl Inner {
         drop(known);
         disk::remove(&moved).map_err(GitError::files("remove", &moved))?;
         Ok(true)
+    }
+
+    fn removals(&self) -> MutexGuard<'_, Vec<JoinHandle<()>>> {
+        self.removals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Removes what is at this path by the way; its files may be many, and the caller's thread one that others wait for.
+    /// What cannot be removed goes at the next open.
+    pub(super) fn discard_by_the_way(self: &Arc<Self>, path: PathBuf) {
+        let inner = Arc::clone(self);
+        let removal = std::thread::spawn(move || drop(inner.discard(&path)));
+        let mut removals = self.removals();
+        removals.retain(|removal| !removal.is_finished());
+        removals.push(removal);
     }
 
     /// Removes what is at this path, in one step for whoever looks.

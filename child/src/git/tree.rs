@@ -90,10 +90,7 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // Out of the way at once; its files may be many, and this may be a thread that others wait for. What is
-        // left behind is removed at the next open.
-        let (inner, outer) = (Arc::clone(&self.inner), std::mem::take(&mut self.outer));
-        std::thread::spawn(move || inner.discard(&outer));
+        self.inner.discard_by_the_way(std::mem::take(&mut self.outer));
     }
 }
 
