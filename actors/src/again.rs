@@ -45,31 +45,51 @@ pub(crate) async fn look(
     if let Some(why) = closed(&pull) {
         return Ok(Again::Moot(why));
     }
-    // The dispatcher reports what is wrong with a hint; here it is only left out.
-    let mut problems = Vec::new();
-    let queue = hints::read_queue(turn, &mut problems).await?;
-    let gates = hints::read_gates(turn, &mut problems).await?;
-    if let Err(error) = renames
-        .learn(github, &queue, &gates, std::slice::from_ref(&pull))
-        .await
-    {
-        tracing::warn!("former names of repositories are not known: {error}");
-    }
-    let names = renames.names(&pull);
-    let about = lifecycle::Hints {
-        queue: queue.entry_under(&names, pull.at.number).cloned(),
-        gate: gates.about(&names, &rules.gated),
-    };
-    let verdict = match classify(&pull, &about, &rules.settings, turn.now()) {
+    let hinted = hinted((github, rules), renames, &pull, turn).await?;
+    let verdict = match classify(&pull, &hinted.about, &rules.settings, turn.now()) {
         Outcome::Classified(verdict) => *verdict,
         Outcome::NotOpen(state) => return Ok(Again::Moot(is(&state))),
     };
     Ok(match moved(asked, bucket, &verdict) {
         Some(why) => Again::Moot(why),
         None => Again::Holds(Box::new(Fresh {
-            queued: queue.line_under(&names, pull.at.number).cloned(),
+            queued: hinted.queued,
             pull,
         })),
+    })
+}
+
+/// What lies in the home about a pull request.
+pub(crate) struct Hinted {
+    about: lifecycle::Hints,
+    /// What the drip queue says of it, as the line stands there.
+    pub(crate) queued: Option<QueueLine>,
+}
+
+/// Reads what lies in the home about a pull request, under each name that its repository has or had.
+pub(crate) async fn hinted(
+    (github, rules): (&Reader, &Rules),
+    renames: &mut Renames,
+    pull: &PullFacts,
+    turn: &mut Turn,
+) -> Result<Hinted, Fault> {
+    // The dispatcher reports what is wrong with a hint; here it is only left out.
+    let mut problems = Vec::new();
+    let queue = hints::read_queue(turn, &mut problems).await?;
+    let gates = hints::read_gates(turn, &mut problems).await?;
+    if let Err(error) = renames
+        .learn(github, &queue, &gates, std::slice::from_ref(pull))
+        .await
+    {
+        tracing::warn!("former names of repositories are not known: {error}");
+    }
+    let names = renames.names(pull);
+    Ok(Hinted {
+        about: lifecycle::Hints {
+            queue: queue.entry_under(&names, pull.at.number).cloned(),
+            gate: gates.about(&names, &rules.gated),
+        },
+        queued: queue.line_under(&names, pull.at.number).cloned(),
     })
 }
 
@@ -117,13 +137,17 @@ pub(crate) async fn read(github: &Reader, at: &PrRef, turn: &mut Turn) -> Result
         .stopped
         .or(skipped)
         .unwrap_or_else(|| ReadError::NoPull(at.clone()));
-    let text = format!("cannot read {at}");
-    Err(match (&error, error.class()) {
+    Err(fault(format!("cannot read {at}"), error, turn))
+}
+
+/// What becomes of a message when GitHub did not answer.
+pub(crate) fn fault(text: String, error: ReadError, turn: &Turn) -> Fault {
+    match (&error, error.class()) {
         (ReadError::NoPull(_) | ReadError::NoRepository(_), _) => Fault::reject(Reason::because(text, error)),
         (_, ErrorClass::Credentials | ErrorClass::Unavailable) => Fault::wait(
             turn.moment().after(UNAVAILABLE_REST),
             Reason::because(text, error),
         ),
         (_, ErrorClass::Other) => Fault::retry(Reason::because(text, error)),
-    })
+    }
 }

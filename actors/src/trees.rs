@@ -77,6 +77,31 @@ impl Trees {
         }
     }
 
+    /// Cleans up where an earlier process was killed: its gits are ended, its work trees and locks removed. Where no
+    /// work tree was ever made, nothing is.
+    ///
+    /// # Errors
+    ///
+    /// As of [`Keeper::open`]; what is there then stays until a keeper can be opened.
+    pub async fn clean_up(&self) -> Result<(), GitError> {
+        match &*self.0 {
+            Place::Kept(kept) if kept.0.root.exists() => match self.keeper().await {
+                Ok(_) | Err(NoKeeper::Nowhere(_)) => Ok(()),
+                Err(NoKeeper::Git(error)) => Err(error),
+            },
+            Place::Kept(_) | Place::None { .. } => Ok(()),
+        }
+    }
+
+    /// Waits until the work trees that are not used any more are removed.
+    pub async fn settle(&self) {
+        if let Place::Kept(kept) = &*self.0
+            && let Some(keeper) = kept.1.get()
+        {
+            keeper.settle().await;
+        }
+    }
+
     /// The keeper, opened now if it was not.
     pub(crate) async fn keeper(&self) -> Result<&Keeper, NoKeeper> {
         match &*self.0 {

@@ -6,7 +6,7 @@ use child::git::{
     Branch, Clean, CommitId, Committer, Conflict, GitError, Keeper, NameError, Next, Person, Pull, Pushed,
     Rebased, Repo, Title,
 };
-use lifecycle::Bucket;
+use lifecycle::{Bucket, QueueLine};
 use pulls::facts::PullFacts;
 use pulls::{Sha, escape, people};
 use runtime::{Done, Fault, HomePath, Turn};
@@ -53,7 +53,9 @@ impl Drip {
         if !begun.is_empty() {
             let pull = again::read(&self.github, &rebase.at(), turn).await?;
             if let Some(done) = begun.iter().find(|push| push.to_sha == pull.head.sha) {
-                return Ok(Done::new(done.outcome()));
+                let reads = (&self.github, &self.rules);
+                let hinted = again::hinted(reads, &mut self.renames, &pull, turn).await?;
+                return finish(done, hinted.queued.as_ref(), turn).await;
             }
         }
         let fresh = match self.look(&rebase, Bucket::Rebase, turn).await? {
@@ -93,7 +95,11 @@ impl Drip {
             .map_err(Fault::from)?;
         turn.progress();
         match rebased.map_err(|error| left(error, turn))? {
-            Tried::HeadMoved(now) => Ok(moot(&format!("the head moved to {}", short(&now)))),
+            Tried::HeadMoved(now) => match pushed_before(begun, &now) {
+                // GitHub told of the head that an earlier run of this turn pushed after it was asked.
+                Some(done) => Ok(finish(done, fresh.queued.as_ref(), turn).await?),
+                None => Ok(moot(&format!("the head moved to {}", short(&now)))),
+            },
             Tried::Rebased(Rebased::UpToDate) => Ok(moot("the branch has all of its base already")),
             Tried::Rebased(Rebased::Emptied) => Err(Left::ToAPerson(
                 "nothing would be left of it: its base has all that it changes".to_owned(),
@@ -177,21 +183,15 @@ impl Drip {
             .map_err(Fault::from)?;
         turn.progress();
         match pushed.map_err(|error| left(NoKeeper::Git(error), turn))? {
-            Pushed::Done => {
-                queue::record(turn, fresh.queued.as_ref(), InQueue::Pushed, &new).await?;
-                Ok(Done::new(push.outcome()))
-            }
-            // An earlier run of this very turn pushed, onto a base that has moved since.
-            Pushed::Moved { now: Some(now) }
-                if begun.iter().any(|push| push.to_sha.as_str() == now.as_str()) =>
-            {
-                let earlier = begun.iter().find(|push| push.to_sha.as_str() == now.as_str());
-                Ok(Done::new(earlier.unwrap_or(&push).outcome()))
-            }
-            Pushed::Moved { now: Some(now) } => Ok(moot(&format!(
-                "not pushed, the branch moved to {} meanwhile",
-                short(&now)
-            ))),
+            Pushed::Done => Ok(finish(&push, fresh.queued.as_ref(), turn).await?),
+            Pushed::Moved { now: Some(now) } => match pushed_before(begun, &now) {
+                // An earlier run of this very turn pushed, onto a base that has moved since.
+                Some(done) => Ok(finish(done, fresh.queued.as_ref(), turn).await?),
+                None => Ok(moot(&format!(
+                    "not pushed, the branch moved to {} meanwhile",
+                    short(&now)
+                ))),
+            },
             Pushed::Moved { now: None } => Ok(moot("not pushed, the branch is gone")),
             Pushed::Refused { said } => Err(Left::ToAPerson(format!(
                 "the push was refused: {}",
@@ -199,6 +199,17 @@ impl Drip {
             ))),
         }
     }
+}
+
+/// What is left to do when a push is through, be it of this run or of an earlier one of its turn.
+async fn finish(push: &Push, queued: Option<&QueueLine>, turn: &mut Turn) -> Result<Done, Fault> {
+    queue::record(turn, queued, InQueue::Pushed, &push.to_sha).await?;
+    Ok(Done::new(push.outcome()))
+}
+
+/// The push of an earlier run that brought a branch to this commit.
+fn pushed_before<'p>(begun: &'p [Push], now: &CommitId) -> Option<&'p Push> {
+    begun.iter().find(|push| push.to_sha.as_str() == now.as_str())
 }
 
 /// What came of trying.

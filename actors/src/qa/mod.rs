@@ -8,8 +8,10 @@
 mod attestation;
 mod gates;
 
+use std::collections::BTreeMap;
+
 use child::git::{Fetched, WorkTree};
-use github::Reader;
+use github::{ReadError, Reader};
 use lifecycle::GateFile;
 use pulls::facts::Time;
 use pulls::{PullFacts, RepoName, Sha};
@@ -37,12 +39,19 @@ struct Means {
     github: Reader,
     trees: Trees,
     gates: Gates,
+    /// The names that repositories have now, as far as it was asked for; `None` where there is none of the name.
+    present: BTreeMap<RepoName, Option<RepoName>>,
 }
 
 impl Qa {
     /// A gate keeper that runs these gates in these work trees.
     pub fn new(github: Reader, trees: Trees, gates: Gates) -> Self {
-        Self(Some(Means { github, trees, gates }))
+        Self(Some(Means {
+            github,
+            trees,
+            gates,
+            present: BTreeMap::new(),
+        }))
     }
 
     /// A gate keeper where no repository has gates. It needs neither credentials nor git.
@@ -57,18 +66,51 @@ impl Actor for Qa {
 
     async fn handle(&mut self, message: QaMessage, turn: &mut Turn) -> Result<Done, Fault> {
         let QaMessage::Reattest(asked) = message;
-        let Some(means) = &self.0 else {
+        let Some(means) = &mut self.0 else {
             return Ok(Done::new("no gate configured"));
         };
-        if means.gates.of(&asked.repo).is_empty() {
+        let gates = means.gates_of(&asked.repo, turn).await?;
+        if gates.is_empty() {
             return Ok(Done::new("no gate configured"));
         }
-        means.attest(&asked, turn).await
+        means.attest(&asked, &gates, turn).await
     }
 }
 
 impl Means {
-    async fn attest(&self, asked: &Reattest, turn: &mut Turn) -> Result<Done, Fault> {
+    /// The gates of a repository. It may have been renamed since they were configured, or since the message was sent;
+    /// what each is called now is asked for once.
+    async fn gates_of(&mut self, repo: &RepoName, turn: &mut Turn) -> Result<Vec<Gate>, Fault> {
+        let gates = self.gates.of(repo);
+        if !gates.is_empty() {
+            return Ok(gates.to_vec());
+        }
+        let Some(now) = self.present(repo, turn).await? else {
+            return Ok(Vec::new());
+        };
+        let configured: Vec<RepoName> = self.gates.repositories().cloned().collect();
+        for name in configured {
+            if self.present(&name, turn).await?.as_ref() == Some(&now) {
+                return Ok(self.gates.of(&name).to_vec());
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    async fn present(&mut self, repo: &RepoName, turn: &mut Turn) -> Result<Option<RepoName>, Fault> {
+        if let Some(known) = self.present.get(repo) {
+            return Ok(known.clone());
+        }
+        let now = match self.github.repository(repo).await {
+            Ok(now) => Some(now),
+            Err(ReadError::NoRepository(_) | ReadError::NoAccess { .. }) => None,
+            Err(error) => return Err(again::fault(format!("cannot read {repo}"), error, turn)),
+        };
+        self.present.insert(repo.clone(), now.clone());
+        Ok(now)
+    }
+
+    async fn attest(&self, asked: &Reattest, gates: &[Gate], turn: &mut Turn) -> Result<Done, Fault> {
         let facts = again::read(&self.github, &asked.at(), turn).await?;
         if let Some(why) = again::closed(&facts) {
             return Ok(Done::new(format!("moot: {why}")));
@@ -80,9 +122,8 @@ impl Means {
             pr: facts.at.number,
             head: &head,
         };
-        // The gates that the message's own name of the repository has, which may be a former one.
         let mut ran = Vec::new();
-        for (number, gate) in self.gates.of(&asked.repo).iter().enumerate() {
+        for (number, gate) in gates.iter().enumerate() {
             let log = log_path(&facts, number + 1)?;
             let command = gate
                 .command(tree.path())
