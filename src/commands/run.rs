@@ -74,6 +74,11 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
             None => wiring::trees(home, &config)?,
         },
     };
+    if github.is_some()
+        && let Err(error) = outside.trees.clean_up().await
+    {
+        tracing::warn!("what an earlier run left of its work trees stays for now: {error}");
+    }
     let mut host = wiring::host(&opened, home, &config, &chosen, &outside)?;
     if let Some(now) = demo.as_ref().map(Demo::now).or(context.now) {
         host = host.evaluate_at(now);
@@ -95,6 +100,7 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     let grace = config.actors.shutdown_grace.get();
     let drained = signals.or_exit(running.drain(grace)).await;
     tell(&drained);
+    signals.or_exit(outside.trees.settle()).await;
     if let Some(control) = control {
         signals.or_exit(control.close()).await;
     }
