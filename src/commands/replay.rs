@@ -176,7 +176,10 @@ impl Tally {
             ),
             (self.differs, "otherwise, it is not kept on what reads"),
             (self.new, "not handled before"),
-            (self.stopped, "up to an act on the world"),
+            (
+                self.stopped,
+                "as far as something outside that a replay does not do",
+            ),
             (self.not_run, "not run"),
         ]
         .into_iter()
@@ -209,13 +212,19 @@ fn again(message: &Replayed, outcome: &Outcome) -> String {
             Verdict::CodeMoved => "the same was read: the code or the configuration moved",
             Verdict::WorldMoved => "something else was read: the world moved",
             Verdict::Differs => "what was read then is not kept: the code moved, or the world did",
-            Verdict::Same | Verdict::New | Verdict::Stopped | Verdict::NotRun => "",
+            Verdict::Stopped => "a replay does nothing outside; what would come of it is not known",
+            Verdict::Same | Verdict::New | Verdict::NotRun => "",
         };
         if !why.is_empty() {
             line("why", why);
         }
     }
-    for Effect { what, stands } in &outcome.effects {
+    // Where it ended is said already.
+    let others = outcome
+        .effects
+        .iter()
+        .filter(|effect| outcome.stopped_at.as_ref() != Some(&effect.what));
+    for Effect { what, stands } in others {
         let stands = match stands {
             Stands::Same => "; it is there as it would be",
             Stands::Other => "; something else is there",

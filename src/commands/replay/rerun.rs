@@ -41,6 +41,9 @@ pub struct Outcome {
     /// Whether the same was read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read: Option<Reads>,
+    /// What it would have done outside, where it ended for that reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped_at: Option<String>,
     /// What it would do, and what it did then and would not do now.
     pub effects: Vec<Effect>,
 }
@@ -116,6 +119,7 @@ impl Rerunner {
                 then: on_record,
                 now: format!("failed: {}", TurnFailure::Deadline { after }),
                 read: None,
+                stopped_at: None,
                 effects: Vec::new(),
             });
         };
@@ -147,10 +151,14 @@ impl Rerunner {
         Ok(Outcome {
             verdict: verdict(then, &ended, read, &stand),
             then: on_record,
+            stopped_at: match &ended {
+                Ended::Stopped(what) => Some(what.clone()),
+                Ended::Done(_) | Ended::Failed(_) => None,
+            },
             now: match ended {
                 Ended::Done(outcome) => outcome,
                 Ended::Failed(why) => format!("failed: {why}"),
-                Ended::Stopped(what) => format!("would {what}; what would come of it is not known"),
+                Ended::Stopped(what) => format!("comes as far as this: {what}"),
             },
             read: Some(read),
             effects,
@@ -252,6 +260,7 @@ fn not_run(why: String) -> Outcome {
         then: None,
         now: why,
         read: None,
+        stopped_at: None,
         effects: Vec::new(),
     }
 }
