@@ -15,6 +15,7 @@ mod documents;
 mod examples;
 mod external;
 mod hosting;
+mod jobs;
 mod kills;
 mod mirror;
 mod post_mortem;
