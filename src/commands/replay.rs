@@ -178,7 +178,7 @@ impl Tally {
             (self.new, "not handled before"),
             (
                 self.stopped,
-                "as far as something outside that a replay does not do",
+                "ended before an act outside, which a replay does not do",
             ),
             (self.not_run, "not run"),
         ]

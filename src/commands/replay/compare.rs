@@ -99,7 +99,7 @@ pub enum Reads {
     Same,
     /// Something else.
     Other,
-    /// No digest of what was read then is kept.
+    /// No digest of what was read then is kept, or not all of it was read now.
     Unknown,
 }
 

@@ -145,7 +145,11 @@ impl Rerunner {
                 .map(|draft| would_send(draft, Stands::Absent))
                 .collect(),
         };
-        let read = reads(then, rerun.read);
+        let read = match &ended {
+            // It had not read all that it would have.
+            Ended::Stopped(_) => Reads::Unknown,
+            Ended::Done(_) | Ended::Failed(_) => reads(then, rerun.read),
+        };
         let stand: Vec<Stands> = sent.iter().map(|effect| effect.stands).collect();
         effects.extend(sent);
         Ok(Outcome {

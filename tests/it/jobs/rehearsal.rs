@@ -1,6 +1,7 @@
 //! `replay --rerun` of actors that act on the world: it ends where the act would be, and says so.
 
 use serde_json::Value;
+use world::{CommitSpec, hours_ago};
 
 use super::site::{NOW, Repos, at, desk, failing, hosted, round};
 
@@ -35,8 +36,8 @@ fn a_rerun_goes_as_far_as_the_act_and_says_what_it_left_undone() {
         let replayed = desk.json(&["replay", actor, "--rerun", "--json", "--now", NOW]);
         let rerun = rerun(&replayed, number);
         assert_eq!(
-            (&rerun["verdict"], &rerun["stopped_at"]),
-            (&"stopped".into(), &act.into()),
+            (&rerun["verdict"], &rerun["stopped_at"], &rerun["read"]),
+            (&"stopped".into(), &act.into(), &"unknown".into()),
             "{rerun}"
         );
         assert_eq!(replayed["summary"]["stopped"], 1);
@@ -47,9 +48,18 @@ fn a_rerun_goes_as_far_as_the_act_and_says_what_it_left_undone() {
         assert!(text.contains(&said), "{text}");
         assert_eq!(text.matches(act).count(), 1, "{text}");
         assert!(
-            text.ends_with("1 as far as something outside that a replay does not do\n"),
+            text.ends_with("1 ended before an act outside, which a replay does not do\n"),
             "{text}"
         );
     }
     assert_eq!(repos.reflog("topic-5"), pushed);
+
+    // When GitHub shows the push, the rerun knows it for its own.
+    let tip = repos.pull_follows_its_branch(5, "topic-5");
+    hosted.served().edit(|world| {
+        let commit = CommitSpec::at(hours_ago(1)).oid(&tip);
+        world.force_push(("o/r", 5), commit).unwrap();
+    });
+    let replayed = desk.json(&["replay", "drip", "--rerun", "--json", "--now", NOW]);
+    assert_eq!(rerun(&replayed, 5)["verdict"], "same", "{replayed}");
 }
