@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -158,9 +158,12 @@ impl Command {
         let program = self.program();
         let started = Instant::now();
         let mut child = self.spawn().map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => CommandError::NotFound {
-                program: program.clone(),
-            },
+            // The system says the same of a directory that is gone.
+            io::ErrorKind::NotFound if self.directory.as_deref().is_none_or(Path::is_dir) => {
+                CommandError::NotFound {
+                    program: program.clone(),
+                }
+            }
             _ => CommandError::Start {
                 program: program.clone(),
                 source,

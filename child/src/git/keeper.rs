@@ -329,7 +329,7 @@ impl Inner {
                 return Ok(());
             }
             let is_kept = kept.as_deref().is_some_and(|kept| path.ends_with(kept));
-            if !is_kept && self.forget(path)? {
+            if !is_kept && self.forget(path, 0)? {
                 used = used.saturating_sub(*bytes);
             }
         }
@@ -341,8 +341,8 @@ impl Inner {
             .find(|(_, path, _)| kept.as_deref().is_some_and(|kept| path.ends_with(kept)));
         match (keep, alone) {
             (Some(repo), Some((_, path, bytes))) if *bytes > limit => {
-                // The caller is its only user, or others will find out the same.
-                self.discard(path)?;
+                // Where others work in it, they will find out the same, and the last of them removes it.
+                self.forget(path, 1)?;
                 Err(GitError::TooLarge {
                     repo: repo.to_string(),
                     limit,
@@ -353,8 +353,8 @@ impl Inner {
         }
     }
 
-    /// Removes a mirror that nobody uses, and says whether it did.
-    fn forget(&self, path: &Path) -> Result<bool, GitError> {
+    /// Removes a mirror that nobody uses but these callers, and says whether it did.
+    fn forget(&self, path: &Path, callers: usize) -> Result<bool, GitError> {
         let mut known = self.known();
         let key = path
             .file_stem()
@@ -363,7 +363,7 @@ impl Inner {
             .into_owned();
         if known
             .get(&key)
-            .is_some_and(|mirror| Arc::strong_count(mirror) > 1)
+            .is_some_and(|mirror| Arc::strong_count(mirror) > 1 + callers)
         {
             return Ok(false);
         }

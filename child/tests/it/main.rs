@@ -1,8 +1,12 @@
 //! Real programs, run for real.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
+
 use std::time::{Duration, Instant};
 
 use child::{Command, CommandError, Exit};
+
+mod git;
 
 fn shell(script: &str) -> Command {
     Command::new(["sh", "-c", script]).expect("a program is named")
@@ -198,6 +202,17 @@ async fn a_program_that_is_not_there_is_named() {
         Command::new(Vec::<String>::new()),
         Err(CommandError::Empty)
     ));
+}
+
+/// The system says the same of both.
+#[tokio::test]
+async fn a_directory_that_is_not_there_is_no_missing_program() {
+    let error = shell("true")
+        .directory("/no/such/directory")
+        .run()
+        .await
+        .unwrap_err();
+    assert!(matches!(error, CommandError::Start { .. }), "{error:?}");
 }
 
 #[tokio::test]
