@@ -120,10 +120,13 @@ fn the_token_is_in_no_file_no_log_and_no_other_process() {
     };
     let stdout = read(run.stdout.take().map(|it| Box::new(it) as _));
     let stderr = read(run.stderr.take().map(|it| Box::new(it) as _));
-    let own = {
+    // A program that is just being started has no arguments yet.
+    let mut own = String::new();
+    wait_for("started", || {
         let bytes = fs::read(format!("/proc/{}/cmdline", run.id())).unwrap();
-        String::from_utf8_lossy(&bytes).replace('\0', " ")
-    };
+        own = String::from_utf8_lossy(&bytes).replace('\0', " ");
+        !own.is_empty()
+    });
 
     let mut seen = BTreeSet::new();
     let mut let_go = false;
