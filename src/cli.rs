@@ -88,6 +88,9 @@ pub enum Command {
     /// Messages that spent their attempts or were rejected, with each failure; retry or drop them
     #[command(args_conflicts_with_subcommands = true)]
     Quarantine {
+        /// Print one JSON document, where nothing else is said
+        #[arg(long)]
+        json: bool,
         /// What to do with them; lists them where nothing is said
         #[command(subcommand)]
         verb: Option<Quarantine>,

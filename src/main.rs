@@ -13,6 +13,7 @@ mod logging;
 mod mirroring;
 mod print;
 mod progress;
+mod replace;
 mod signals;
 mod token;
 mod transfer;

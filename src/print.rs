@@ -19,10 +19,14 @@ pub fn text(text: &str) -> Result<(), Failure> {
 
 /// Writes text to standard output as it stands; nothing where it is empty.
 pub fn raw(text: &str) -> Result<(), Failure> {
+    written(text).map_err(Failure::output)
+}
+
+/// The same for what somebody must have got: a closed pipe is an error like any other.
+pub fn written(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(Failure::output)
+    out.write_all(text.as_bytes())?;
+    out.flush()
 }
 
 /// Writes one JSON document on one line.

@@ -8,7 +8,6 @@ use chrono::Utc;
 use mailbox::mirror::Rebuilt;
 use mailbox::{MailboxName, Seq};
 use serde_json::json;
-use tempfile::NamedTempFile;
 
 use super::{Context, mailbox_name};
 use crate::cli;
@@ -16,6 +15,7 @@ use crate::failure::{Exit, Failure};
 use crate::mirroring::MIRROR;
 use crate::print;
 use crate::progress::Progress;
+use crate::replace::Replacement;
 use crate::transfer::line;
 use crate::wiring::Opened;
 
@@ -123,25 +123,11 @@ async fn into_file(opened: &Opened, of: &[(MailboxName, u64)], path: &Path) -> R
             .because(error)
             .mend("What was there is there. Make room on its disk, or name another file with --out.")
     };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let file = NamedTempFile::new_in(folder).map_err(failed)?;
-    let mut out = BufWriter::new(file);
+    let mut out = BufWriter::new(Replacement::of(path).map_err(failed)?);
     let counts = into(opened, of, &mut out, failed).await?;
     let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
-    persist(file, path).map_err(failed)?;
+    file.put().map_err(failed)?;
     Ok(counts)
-}
-
-/// Puts a file in its place, so that a power cut leaves the old one or the new.
-fn persist(file: NamedTempFile, path: &Path) -> io::Result<()> {
-    file.as_file().sync_all()?;
-    let file = file.persist(path).map_err(|error| error.error)?;
-    drop(file);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    std::fs::File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
 }
 
 /// Writes an export. What arrives meanwhile is not in it.

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal as _, Seek as _};
 use std::mem;
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
 use mailbox::{Appended, MailboxName, Past};
@@ -101,6 +102,9 @@ impl Source {
             return Err(cannot_read(&name, io::ErrorKind::IsADirectory.into()));
         } else if kind.is_file() {
             file
+        } else if kind.is_char_device() || kind.is_block_device() {
+            let device = io::Error::new(io::ErrorKind::InvalidInput, "it is a device");
+            return Err(cannot_read(&name, device));
         } else {
             put_down(home, file, &name)?
         };

@@ -22,8 +22,10 @@ use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use mailbox::{Clock, MailboxName};
+use rustix::process::Signal;
+use tokio::signal::unix::{SignalKind, signal};
 
-use crate::cli::{Cli, Command, Global};
+use crate::cli::{Cli, Command, Global, Listing, Quarantine};
 use crate::config::Config;
 use crate::failure::{Exit, Failure};
 use crate::home::{self, Home};
@@ -78,7 +80,10 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Next(choice) => wait(next::run(&context, &choice)),
         Command::Ack(choice) => wait(ack::ack(&context, &choice)),
         Command::Nack(choice) => wait(ack::nack(&context, &choice)),
-        Command::Quarantine { verb } => wait(quarantine::run(&context, verb)),
+        Command::Quarantine { json, verb } => {
+            let verb = verb.unwrap_or(Quarantine::List(Listing { json }));
+            wait(quarantine::run(&context, verb))
+        }
         Command::Replay(choice) => wait(replay::run(&context, &choice)),
         Command::Report(choice) => wait(report::run(&context, &choice)),
         Command::Pr(choice) => wait(pr::run(&context, &choice)),
@@ -104,7 +109,14 @@ fn wait<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failu
         .enable_all()
         .build()
         .map_err(|error| Failure::new(Exit::Other, "cannot start the runtime").because(error))?
-        .block_on(command)
+        .block_on(async {
+            // A limit on the size of files is then an error of whoever writes, and not this process's end.
+            let xfsz = SignalKind::from_raw(Signal::XFSZ.as_raw());
+            let _heard = signal(xfsz).inspect_err(|error| {
+                tracing::warn!("a limit on the size of files would end this process: {error}")
+            });
+            command.await
+        })
 }
 
 /// The name of an actor as it stands on the command line.

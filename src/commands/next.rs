@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use mailbox::{LeaseId, Lessee, Message};
+use mailbox::{Delivery, LeaseId, Lessee, Message, Nack};
 
 use super::send::LEASE;
 use super::{Context, mailbox_name};
 use crate::cli::Next;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::print;
 use crate::wiring::Opened;
 
@@ -21,14 +21,34 @@ pub async fn run(context: &Context, choice: &Next) -> Result<(), Failure> {
         let lessee = Lessee::Pull {
             for_: choice.lease.get(),
         };
-        Ok::<_, Failure>(opened.mailboxes.try_lease(&of, lessee).await?)
+        match opened.mailboxes.try_lease(&of, lessee).await? {
+            None => Ok(()),
+            Some(delivery) => tell(&opened, delivery).await,
+        }
     }
     .await;
     opened.close().await;
-    match taken? {
-        None => Ok(()),
-        Some(delivery) => print::text(&with_lease(&delivery.envelope.message, delivery.lease.id())),
-    }
+    taken
+}
+
+/// Prints the message. Nobody has it when it cannot be printed, also where a pipe was closed: it is handed back with
+/// its attempt.
+async fn tell(opened: &Opened, delivery: Delivery) -> Result<(), Failure> {
+    let line = with_lease(&delivery.envelope.message, delivery.lease.id());
+    let Err(error) = print::written(&format!("{line}\n")) else {
+        return Ok(());
+    };
+    let back = Nack::HandBack {
+        reason: "nobody read it".to_owned(),
+        until: None,
+    };
+    opened.mailboxes.nack(delivery.lease, back).await?;
+    Err(Failure::new(
+        Exit::Other,
+        "nobody took the message: cannot write to standard output",
+    )
+    .because(error)
+    .mend("It is unread again, and no attempt is spent."))
 }
 
 /// The message's line as it is, with one field more.

@@ -15,10 +15,10 @@ use crate::history::{self, History};
 use crate::print::{self, Table};
 use crate::wiring::Opened;
 
-/// Carries it out; without a verb it lists.
-pub async fn run(context: &Context, choice: Option<Quarantine>) -> Result<(), Failure> {
+/// Carries it out.
+pub async fn run(context: &Context, choice: Quarantine) -> Result<(), Failure> {
     let opened = Opened::open(&context.home, &context.config()?).await?;
-    let done = match choice.unwrap_or(Quarantine::List(Listing { json: false })) {
+    let done = match choice {
         Quarantine::List(listing) => list(&opened, &listing).await,
         Quarantine::Show(which) => show(&opened, &which).await,
         Quarantine::Retry(which) => settle(&opened, &which, None).await,

@@ -9,7 +9,6 @@ use board::{Fold, Range};
 use chrono::{DateTime, TimeDelta, Utc};
 use mailbox::SystemClock;
 use runtime::Overview;
-use tempfile::NamedTempFile;
 
 use super::Context;
 use crate::cli;
@@ -19,6 +18,7 @@ use crate::home::Home;
 use crate::lines;
 use crate::print;
 use crate::progress::Progress;
+use crate::replace::Replacement;
 use crate::wiring::PostMortem;
 
 /// The range where none is named.
@@ -121,13 +121,10 @@ async fn mailboxes(
 
 /// Writes a page, whole or not at all.
 fn write(path: &Path, page: &str) -> Result<(), Failure> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let written = || -> io::Result<()> {
-        let mut file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        let mut file = Replacement::of(path)?;
         file.write_all(page.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        file.put()
     };
     written().map_err(|error| {
         Failure::new(Exit::Other, format!("cannot write {}", path.display()))

@@ -11,7 +11,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mailbox::{Done, Draft, FailureKind, Lessee, MailboxName, Mailboxes, ManualClock, Message, Nack, Policy};
 use serde_json::{Value, json};
 
-use crate::support::{Desk, Ended};
+use crate::support::{Desk, Ended, ended};
 
 /// A file system in memory, of the size that a home needs and little more.
 struct Small(PathBuf);
@@ -316,4 +316,23 @@ fn a_clock_that_jumped_forward_a_year_loses_and_forgets_nothing() {
         assert!(desk.good(&["next", "qa"]).contains(&format!("\"{id}\"")));
         desk.good(&["ack", "qa", id, "--outcome", "passed"]);
     }
+}
+
+/// A limit on the size of files is an error like a full disk, and not the end of the process.
+#[test]
+fn a_limit_on_the_size_of_files_is_an_error_with_a_mend() {
+    let desk = Desk::new();
+    desk.good(&["send", "qa", "reattest", "--repo", "a/b", "--pr", "1"]);
+    let program = desk.command(&[]).get_program().to_owned();
+    let mut limited = desk.command(&[]);
+    let shell = std::mem::replace(&mut limited, Command::new("/bin/sh"));
+    limited
+        .args(["-c", "ulimit -f 20; exec \"$0\" inbox qa"])
+        .arg(program)
+        .env_clear()
+        .envs(shell.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let run = ended(limited);
+    assert_eq!(run.code, Some(1), "{run:?}");
+    assert!(run.stderr.lines().count() <= 2, "{run:?}");
+    assert!(desk.good(&["inbox", "qa"]).contains("a/b#1"));
 }

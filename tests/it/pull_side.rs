@@ -158,3 +158,34 @@ fn text_is_for_people() {
     }
     assert!(desk.good(&["actors"]).starts_with("actor "));
 }
+
+/// A message that could not be printed is nobody's: it is unread again and has cost no attempt, also where it is a pipe
+/// that was closed.
+#[test]
+fn a_message_that_nobody_got_is_handed_back() {
+    let desk = Desk::new();
+    send(&desk, "m-1");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    for out in [std::process::Stdio::from(writer), full.into()] {
+        let mut command = desk.command(&["next", "qa"]);
+        let run = command.stdout(out).output().unwrap();
+        let said = String::from_utf8(run.stderr).unwrap();
+        assert_eq!(run.status.code(), Some(1), "{said}");
+        assert!(said.contains("nobody took the message"), "{said}");
+        let inbox = desk.json(&["inbox", "qa", "--json"]);
+        let message = &inbox["messages"][0];
+        assert_eq!(
+            (&message["state"], &message["attempts"]),
+            (&json!("unread"), &json!(0))
+        );
+    }
+}
+
+#[test]
+fn the_quarantine_is_one_document_where_nothing_else_is_said() {
+    let desk = Desk::new();
+    let listed = desk.json(&["quarantine", "--json"]);
+    assert_eq!(listed, desk.json(&["quarantine", "list", "--json"]));
+}
