@@ -156,6 +156,10 @@ impl Mirroring {
                     self.take_ack(ack, at, *found).await?;
                     self.found.pop_front();
                 }
+                Intake::History { at, count } => {
+                    self.report(at, &history(*count)).await;
+                    self.found.pop_front();
+                }
                 Intake::Malformed { at, fault } => {
                     self.report(at, fault).await;
                     self.found.pop_front();
@@ -236,6 +240,17 @@ impl Kept {
         let _ = stop.send(());
         task.await.ok()
     }
+}
+
+/// What is said of messages that are too old to be taken in.
+fn history(count: u64) -> String {
+    let others = match count {
+        1 => String::new(),
+        _ => format!(", with {} more", count - 1),
+    };
+    format!(
+        "it is older than what the mailbox remembers{others}, and _acks.jsonl has no ack of it: append it again to have it taken in"
+    )
 }
 
 fn said(error: &MirrorError) -> String {

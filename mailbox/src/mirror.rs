@@ -25,6 +25,7 @@ use crate::rotation::Rotation;
 
 mod account;
 mod folder;
+mod history;
 mod lines;
 mod piece;
 mod rebuild;
@@ -34,6 +35,7 @@ mod stored;
 
 use account::Account;
 use folder::Folder;
+use history::Skipped;
 pub use lines::{AckLine, LineFault};
 pub use rebuild::{Rebuilt, rebuild};
 use series::{Positions, Series};
@@ -114,6 +116,15 @@ pub enum Intake {
         /// How. One that was reread may be of a message that the mailbox has long forgotten.
         found: Found,
     },
+    /// Messages of a file that was read from its beginning which were not handed out: they say that they are older
+    /// than [`Rules::horizon`], so that the mailbox may have had them and forgotten them. No ack of them is in the
+    /// files; of the others nothing is said.
+    History {
+        /// Where the first is.
+        at: Place,
+        /// How many there are.
+        count: u64,
+    },
     /// A line that is neither, to be reported and skipped.
     Malformed {
         /// Where.
@@ -140,7 +151,8 @@ pub struct Synced {
 pub struct Rules {
     /// A message that says that it is older than this is history where its file is read from the
     /// beginning: the mailbox may have had it, handled it and forgotten its id. As long as the mailboxes
-    /// know ids: [`Policy::dedupe_horizon`].
+    /// know ids: [`Policy::dedupe_horizon`]. A mailbox that never had a message has forgotten none: it is
+    /// filled with all that its file has.
     pub horizon: Duration,
     /// When files are cut, and how long the pieces are kept.
     pub rotation: Rotation,
@@ -179,6 +191,10 @@ pub struct Mirror {
 struct Mirrored {
     account: Account,
     reached: Reached,
+    /// What was too old to be handed out, until the file is read to its end.
+    skipped: Skipped,
+    /// Whether the file has, or may have, what a mailbox that is not filled anew would not be given.
+    needs_anew: bool,
 }
 
 impl Mirror {

@@ -60,7 +60,7 @@ impl Account {
         &mut self,
         intake: &mut Vec<Intake>,
         parse: impl Fn(&[u8]) -> Parsed<T>,
-        news: impl Fn(T, Place, Found) -> Option<Intake>,
+        mut news: impl FnMut(T, Place, Found) -> Option<Intake>,
     ) -> Result<bool, MirrorError> {
         let Account {
             series,

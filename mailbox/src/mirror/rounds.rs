@@ -3,24 +3,21 @@
 use std::mem;
 use std::time::{Duration, SystemTime};
 
-use chrono::{DateTime, Utc};
-
 use super::account::Account;
+use super::history::{Age, Skipped};
 use super::lines::{self, AckLine, IdKey, ack_key, id_key};
 use super::series::Series;
 use super::stored::{Reached, Stored};
-use super::{ACKS, Found, Intake, Mirror, MirrorError, Mirrored, Synced, ack_line};
+use super::{ACKS, Intake, Mirror, MirrorError, Mirrored, Synced, ack_line};
 use crate::clock::Moment;
 use crate::envelope::{Ack, Filter, MailboxStatus, PAGE};
 use crate::mailboxes::{MailboxError, Mailboxes};
+use crate::message::Message;
 use crate::names::{MailboxName, Seq};
 
 /// How often it is kept how far the mirror is, beside at its end. A process that is killed leaves so much to be read
 /// once more.
 const KEEP_EVERY: Duration = Duration::from_secs(10);
-
-/// How far the clock of a sender may be ahead: what a message says of its time is older than it says by no more.
-const AHEAD: Duration = Duration::from_secs(60 * 60);
 
 impl Mirror {
     /// One round. Whoever calls it has the turn.
@@ -49,6 +46,7 @@ impl Mirror {
         for status in &statuses {
             let done = self.messages(status, now, &mut synced.intake).await;
             all_read &= noted(done, &mut synced)?.unwrap_or(true);
+            noted(self.keep_anew(&status.name), &mut synced)?;
         }
         if all_read {
             synced.intake.append(&mut acks);
@@ -112,6 +110,8 @@ impl Mirror {
             Mirrored {
                 account: Account::of(Series::new(folder.file(&file), positions)),
                 reached: remembered.mailboxes.remove(name).unwrap_or_default(),
+                skipped: Skipped::default(),
+                needs_anew: false,
             }
         })
     }
@@ -123,9 +123,17 @@ impl Mirror {
         now: Moment,
         intake: &mut Vec<Intake>,
     ) -> Result<bool, MirrorError> {
-        let (mailboxes, rules) = (self.mailboxes.clone(), self.rules);
+        let (mailboxes, rules, folder) = (self.mailboxes.clone(), self.rules, self.folder.clone());
         let name = &status.name;
-        let Mirrored { account, reached } = self.mirrored(name);
+        let Mirrored {
+            account,
+            reached,
+            skipped,
+            needs_anew,
+        } = self.mirrored(name);
+        if status.total == 0 {
+            reached.anew = true;
+        }
         let everything = account.series.look()?;
         if everything || !account.caught_up {
             let mut after = if everything { Seq(0) } else { reached.seq() };
@@ -135,20 +143,25 @@ impl Mirror {
             }
             account.caught_up = true;
         }
-        let is_news = |ts: DateTime<Utc>, found: Found| {
-            found == Found::New || now.after(AHEAD).since(Moment::from(ts)) < rules.horizon
+        let handed_out = intake.len();
+        let mut age = Age {
+            name,
+            folder: &folder,
+            now,
+            horizon: rules.horizon,
+            anew: reached.anew,
+            needs_anew,
+            skipped,
+            acked: None,
         };
-        let mut read = |account: &mut Account| {
-            account.read(intake, lines::message, |message, at, found| {
-                is_news(message.ts(), found).then(|| Intake::Message {
-                    mailbox: name.clone(),
-                    message,
-                    at,
-                })
-            })
-        };
-        if !read(account)? {
+        if !read(account, intake, &mut age)? {
+            *age.needs_anew = age.anew;
             return Ok(false);
+        }
+        if intake.len() == handed_out {
+            // What was handed out before is in the mailbox.
+            reached.anew = false;
+            *age.needs_anew = false;
         }
         let mut written = true;
         if status.total > reached.through {
@@ -161,15 +174,39 @@ impl Mirror {
                 reached.through = last.0;
                 reached.id = page.last().map(|(_, message)| message.msg_id().clone());
             }
-            if !read(account)? {
+            if !read(account, intake, &mut age)? {
                 return Ok(false);
             }
+        }
+        if let Some((at, count)) = age.skipped.take() {
+            intake.push(Intake::History { at, count });
         }
         if written {
             account.balanced();
         }
-        account.series.tend(&rules.rotation, system_time(now))?;
+        // An old file stays until all that it gave back is taken in.
+        if !reached.anew {
+            account.series.tend(&rules.rotation, system_time(now))?;
+        }
         Ok(true)
+    }
+
+    /// Keeps that a mailbox is being filled from its file, before the first of it is taken in: a process that is killed
+    /// meanwhile leaves a mailbox that is not empty any more and has not had the rest. What is young comes in anyway.
+    fn keep_anew(&mut self, name: &MailboxName) -> Result<(), MirrorError> {
+        let kept = |reached: &Reached| reached.anew;
+        let filled = self
+            .files
+            .get(name)
+            .is_some_and(|mirrored| mirrored.reached.anew && mirrored.needs_anew);
+        if !filled || self.saved.mailboxes.get(name).is_some_and(kept) {
+            return Ok(());
+        }
+        let mut stored = self.saved.clone();
+        stored.mailboxes.entry(name.clone()).or_default().anew = true;
+        stored.save(&self.folder)?;
+        self.saved = stored;
+        Ok(())
     }
 
     /// Reads the file of acks. Whether all of it was read.
@@ -240,7 +277,11 @@ impl Mirror {
         if written && self.held.is_empty() {
             self.acks.balanced();
         }
-        self.acks.series.tend(&rules.rotation, system_time(now))
+        // So do the acks.
+        match intake.is_empty() {
+            true => self.acks.series.tend(&rules.rotation, system_time(now)),
+            false => Ok(()),
+        }
     }
 
     /// The file of acks, and how far this mailbox's are in it.
@@ -253,7 +294,7 @@ impl Mirror {
     /// Keeps how far the mirror is, after what it wrote is durable.
     pub(super) fn save(&mut self) -> Result<(), MirrorError> {
         let mut stored = self.remembered.clone();
-        for (name, Mirrored { account, reached }) in &mut self.files {
+        for (name, Mirrored { account, reached, .. }) in &mut self.files {
             account.series.sync()?;
             account.series.positions(&mut stored.files);
             stored.mailboxes.insert(name.clone(), reached.clone());
@@ -266,6 +307,17 @@ impl Mirror {
         }
         Ok(())
     }
+}
+
+/// Reads on in the file of a mailbox. Whether all of it was read.
+fn read(account: &mut Account, intake: &mut Vec<Intake>, age: &mut Age<'_>) -> Result<bool, MirrorError> {
+    account.read(intake, lines::message, |message, at, found| {
+        age.is_news(&message, &at, found).then(|| Intake::Message {
+            mailbox: age.name.clone(),
+            message,
+            at,
+        })
+    })
 }
 
 fn file_name(name: &MailboxName) -> String {
@@ -311,7 +363,7 @@ async fn page(
     mailboxes: &Mailboxes,
     name: &MailboxName,
     after: Seq,
-) -> Result<Option<(Vec<(IdKey, crate::message::Message)>, Seq)>, MailboxError> {
+) -> Result<Option<(Vec<(IdKey, Message)>, Seq)>, MailboxError> {
     let page = mailboxes.envelopes(name, Filter::all().after(after)).await?;
     let Some(last) = page.last().map(|envelope| envelope.seq) else {
         return Ok(None);

@@ -44,6 +44,9 @@ pub(super) struct Reached {
     pub(super) id: Option<MsgId>,
     /// So many of its messages have the line of their ack, those that were pruned since included.
     pub(super) acked: u64,
+    /// Whether it never had a message when its file began to be read, and the file was not read to its end since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) anew: bool,
 }
 
 impl Default for Stored {

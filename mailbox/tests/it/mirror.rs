@@ -161,6 +161,7 @@ async fn take_in(mailboxes: &Mailboxes, intake: Vec<Intake>) -> Vec<String> {
                     .await
                     .unwrap();
             }
+            Intake::History { at, count } => said.push(format!("{} history, {count} in all", at.line)),
             Intake::Malformed { at, fault } => said.push(format!("{} {fault}", at.line)),
         }
     }

@@ -268,13 +268,87 @@ async fn history_is_no_news() {
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let lab = Lab::new().await;
     lab.clock.advance(90 * DAY);
-    // A file that is read from its beginning: who knows what became of these messages.
+    lab.send("ours").await;
+    // A file that is read from its beginning: who knows what became of these messages. Of one it is known.
     let recent = foreign("recent").replace("2026-05-14", "2026-05-15");
-    write(&lab.file(), &(foreign("old") + &recent));
-    assert_eq!(lab.life().await, ["2 message recent"]);
+    let all = ["old", "acked", "older"].map(foreign).concat() + &recent;
+    write(&lab.file(), &all);
+    write(&lab.acks(), &acked("acked"));
+    let (mut mirror, intake) = lab.open().await;
+    // The ack is of a message that is forgotten.
+    let (acks, others): (Vec<_>, Vec<_>) = intake
+        .into_iter()
+        .partition(|it| matches!(it, Intake::Ack { .. }));
+    assert_eq!(acks.len(), 1);
+    assert_eq!(
+        take_in(&lab.mailboxes, others).await,
+        ["4 message recent", "1 history, 2 in all"]
+    );
+    assert!(lab.settle(&mut mirror).await.is_empty());
+    mirror.close().await.unwrap();
+    // It is said once.
+    assert!(lab.life().await.is_empty());
     // What is appended to it is new, whatever it says of its time.
     write(&lab.file(), &foreign("said-to-be-old"));
-    assert_eq!(lab.life().await, ["3 message said-to-be-old"]);
+    assert_eq!(lab.life().await, ["6 message said-to-be-old"]);
+}
+
+/// The line of an ack of the mailbox's own.
+fn acked(id: &str) -> String {
+    format!(
+        "{{\"ts\":\"2026-05-14T17:46:00Z\",\"from\":\"{}\",\"intent\":\"ack\",\"msg_id\":\"{id}\",\"outcome\":\"done\"}}\n",
+        name()
+    )
+}
+
+#[tokio::test]
+async fn a_mailbox_that_never_had_a_message_has_forgotten_none() {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    let lab = Lab::new().await;
+    lab.send("ours").await;
+    write(&lab.file(), &(foreign("theirs") + &foreign("theirs-acked")));
+    write(&lab.acks(), &acked("theirs-acked"));
+    lab.life().await;
+    // The mailboxes are lost, and a year later there are new ones.
+    let mut anew = Lab::without_mail(&lab).await;
+    anew.rules.rotation.keep = 10 * YEAR;
+    anew.clock.advance(YEAR);
+    anew.life().await;
+    assert_eq!(anew.ids().await, ["theirs", "theirs-acked", "ours"]);
+    let status = &anew.mailboxes.status().await.unwrap()[0];
+    assert_eq!((status.unread, status.acked), (2, 1));
+    assert!(anew.kept().exists());
+    assert!(anew.life().await.is_empty());
+    // From here on it is one that may have forgotten.
+    fs::remove_file(anew.kept()).unwrap();
+    fs::write(anew.file(), foreign("who-knows")).unwrap();
+    assert_eq!(anew.life().await[..1], ["1 history, 1 in all"]);
+}
+
+#[tokio::test]
+async fn a_mailbox_that_is_filled_from_its_file_is_filled_to_the_end_whoever_is_killed() {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+    let lab = Lab::new().await;
+    lab.clock.advance(YEAR);
+    // More than is handed out at once.
+    let many: Vec<String> = (0..5_000).map(|n| format!("m-{n}")).collect();
+    write(
+        &lab.file(),
+        &many.iter().map(|id| foreign(id)).collect::<String>(),
+    );
+    // The first life ends when one message alone is in the mailbox, the second a little later.
+    let (mirror, mut intake) = lab.open().await;
+    intake.truncate(1);
+    take_in(&lab.mailboxes, intake).await;
+    drop(mirror);
+    let (mut mirror, intake) = lab.open().await;
+    take_in(&lab.mailboxes, intake).await;
+    let some = sync(&mut mirror).await;
+    assert!(!some.is_empty());
+    drop((mirror, some));
+    lab.life().await;
+    assert_eq!(lab.ids().await, many);
+    assert!(lab.life().await.is_empty());
 }
 
 #[tokio::test]
