@@ -1,6 +1,6 @@
 //! A story for a terminal.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use pulls::escape;
 
@@ -115,7 +115,7 @@ impl Line {
 struct Idle<'a> {
     first: &'a Entry,
     last: &'a Entry,
-    appended: u64,
+    messages: BTreeSet<u64>,
     outcomes: Vec<(&'a str, u64)>,
     /// Its place among the lines.
     place: usize,
@@ -126,7 +126,7 @@ impl<'a> Idle<'a> {
         Self {
             first,
             last: first,
-            appended: 0,
+            messages: BTreeSet::new(),
             outcomes: Vec::new(),
             place,
         }
@@ -135,8 +135,11 @@ impl<'a> Idle<'a> {
     fn add(&mut self, entry: &'a Entry) {
         self.last = entry;
         match &entry.what {
-            What::Appended { .. } => self.appended += 1,
+            What::Appended { seq, .. } => {
+                self.messages.insert(*seq);
+            }
             What::Delivery(delivery) => {
+                self.messages.insert(delivery.seq);
                 let outcome = delivery.outcome.as_deref().unwrap_or_default();
                 match self.outcomes.iter_mut().find(|(known, _)| *known == outcome) {
                     Some((_, number)) => *number += 1,
@@ -160,13 +163,13 @@ impl<'a> Idle<'a> {
             }
             _ => String::new(),
         };
-        let appended = count(self.appended, "message");
+        let messages = count(self.messages.len() as u64, "message");
         let ended = if outcomes.is_empty() {
             String::new()
         } else {
             format!(": {}", outcomes.join(", "))
         };
-        Line::of(self.first, format!("{appended}{ended}{until}"))
+        Line::of(self.first, format!("{messages}{ended}{until}"))
     }
 }
 

@@ -27,6 +27,18 @@ fn with(minutes_ago: i64, field: &str, value: serde_json::Value) -> StateLine {
     StateLine::parse(&line.to_string()).unwrap()
 }
 
+#[test]
+fn messages_are_counted_where_they_end_too() {
+    let mut telling = telling();
+    for (seq, minutes) in [(1, 40), (2, 39)] {
+        telling.message(&Sent::to("qa", seq, minutes).passed_over(10, "superseded").done());
+    }
+    telling.message(&Sent::to("qa", 3, 30).taken(9, 1).acked(8, "passed").done());
+    let text = telling.finish().unwrap().text();
+    assert!(text.contains("  2 messages, until "), "{text}");
+    assert!(text.contains("  2 messages: 2 superseded"), "{text}");
+}
+
 fn whole() -> Story {
     let mut telling = telling();
     telling.state(&with(3 * DAY, "reason", json!("nothing to do")));
