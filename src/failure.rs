@@ -2,11 +2,13 @@
 //! what to do next, and an exit code (contract, section 1). Never a panic, never a backtrace.
 
 mod explain;
+mod system;
 
 use std::error::Error;
 use std::fmt;
 use std::io;
 use std::panic::{self, UnwindSafe};
+use std::path::Path;
 use std::process::ExitCode;
 
 use crate::print::hides;
@@ -100,6 +102,25 @@ impl Failure {
             Self::new(Exit::ClosedPipe, "standard output was closed")
         } else {
             Self::new(Exit::Other, "cannot write to standard output").because(error)
+        }
+    }
+
+    /// The same, by what the system said of the error that led to it: make room where there is none, and so on; or
+    /// `instead`, another way out, as a part of a sentence.
+    pub fn mend_what_was_refused(self, instead: &str) -> Self {
+        let mend = self.cause.as_deref().map(|cause| system::mend(cause, instead));
+        Self { mend, ..self }
+    }
+
+    /// The same with `of` said wherever it names `instead`: of what a copy was read, say.
+    pub fn naming(self, of: &Path, instead: &Path) -> Self {
+        let (of, instead) = (of.display().to_string(), instead.display().to_string());
+        let named = |text: String| text.replace(&instead, &of);
+        Self {
+            exit: self.exit,
+            headline: named(self.first_line()),
+            cause: None,
+            mend: self.mend.map(named),
         }
     }
 

@@ -61,22 +61,6 @@ pub enum HomeError {
     },
 }
 
-impl HomeError {
-    /// What to do next.
-    pub fn mend(&self) -> &'static str {
-        match self {
-            Self::Nowhere => "Name a directory with --home.",
-            Self::Relative { .. } => "Name the home by an absolute path.",
-            Self::NotADirectory { .. } | Self::Make { .. } => {
-                "Name another home with --home, or SWEEP_HOME, or mend the path."
-            }
-            Self::Write { .. } => {
-                "Make it writable for you, make room on its disk, or name another home with --home."
-            }
-        }
-    }
-}
-
 impl Home {
     /// Finds the home: `--home`, else `SWEEP_HOME`, else `~/.sweep`. An empty variable names nothing.
     pub fn locate(

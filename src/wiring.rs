@@ -20,7 +20,7 @@ use runtime::{
     RegistryError, Seen, Watermarks, attention,
 };
 
-use crate::config::{ActorFile, ActorFileError, Backend, Config};
+use crate::config::{ActorFile, ActorFileError, Backend, Config, ConfigError};
 use crate::failure::{Exit, Failure};
 use crate::home::Home;
 use crate::mirroring::{Kept, Mirroring};
@@ -92,7 +92,17 @@ impl Chosen {
     pub fn enabled(config: &Config) -> Result<Self, Failure> {
         let disable = &config.actors.disable;
         if let Some(name) = disable.iter().find(|name| !BUILT_IN.contains(&name.as_str())) {
-            return Err(unknown("[actors] disable", name, BUILT_IN.into_iter()));
+            let key = "actors.disable";
+            let Some((file, line)) = config.place_of(key) else {
+                return Err(unknown("[actors] disable", name, BUILT_IN.into_iter()));
+            };
+            let refused = ConfigError::Value {
+                file: file.to_owned(),
+                line,
+                key: key.to_owned(),
+                reason: format!("{name:?} is no built-in actor"),
+            };
+            return Err(Failure::from(refused).mend(format!("They are: {}.", BUILT_IN.join(", "))));
         }
         let mut built_in = BTreeSet::from(BUILT_IN);
         built_in.retain(|name| !disable.contains(*name));

@@ -275,6 +275,22 @@ pub enum Refusal {
         /// Which message.
         seq: Seq,
     },
+    /// Nobody has it.
+    #[error("message {seq} of mailbox {of} is not taken, and only what is taken can be settled")]
+    NotTaken {
+        /// In which mailbox.
+        of: MailboxName,
+        /// Which message.
+        seq: Seq,
+    },
+    /// Its actor has it, and not the pull side.
+    #[error("message {seq} of mailbox {of} is in the hands of its actor")]
+    WithItsActor {
+        /// In which mailbox.
+        of: MailboxName,
+        /// Which message.
+        seq: Seq,
+    },
     /// It was acked before.
     #[error("message {seq} of mailbox {of} is acknowledged already: {outcome}")]
     AlreadyAcked {

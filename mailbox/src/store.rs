@@ -229,7 +229,7 @@ pub trait Store: Send + 'static {
     ) -> impl Future<Output = Result<Epoch, StoreError>> + Send;
 }
 
-/// Why a store could not do what it was asked. Each says what to do about it.
+/// Why a store could not do what it was asked.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk, or a limit on it, is full.
@@ -254,13 +254,13 @@ pub enum StoreError {
     },
     /// What is stored does not read back.
     #[error(
-        "the mailbox in {} is damaged ({what}): restore it from a copy, or move it away and start anew: the lines of the mirror are taken in again",
+        "the mailboxes in {} are damaged ({what})",
         .path.display()
     )]
     Damaged {
-        /// Where it is.
+        /// The folder that is all of it.
         path: PathBuf,
-        /// What was found.
+        /// What was found, and in which part.
         what: String,
     },
     /// What is underneath stopped in the middle of a call. Nothing acknowledged is lost.

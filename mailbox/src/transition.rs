@@ -444,7 +444,8 @@ impl Step<'_> {
                 let seq = self.number(of, id)?;
                 match self.lease_on(of, seq)? {
                     Some(held) if held.holder == Holder::Pull => Ok((seq, held)),
-                    Some(_) | None => Err(Refusal::NotCurrent { of: of.clone(), seq }),
+                    Some(_) => Err(Refusal::WithItsActor { of: of.clone(), seq }),
+                    None => Err(Refusal::NotTaken { of: of.clone(), seq }),
                 }
             }
         }

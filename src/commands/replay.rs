@@ -50,7 +50,7 @@ pub async fn run(context: &Context, choice: &cli::Replay) -> Result<(), Failure>
     };
     let progress = choice.rerun.then(|| Progress::start("running messages again"));
     let mut replay = Replay::new(opened.mailboxes.clone(), of.clone());
-    while let Some(page) = replay.next_page().await? {
+    while let Some(page) = replay.next_page().await.map_err(|error| opened.failed(error))? {
         for mut message in page {
             opened.as_it_was(&mut message);
             if !is_wanted(&message) {

@@ -103,7 +103,12 @@ async fn mailboxes(
     let Some(opened) = PostMortem::of(home, config).await? else {
         return Ok(Overview::default());
     };
-    for mailbox in opened.mailboxes.status().await? {
+    for mailbox in opened
+        .mailboxes
+        .status()
+        .await
+        .map_err(|error| opened.failed(error))?
+    {
         fold.actor(&mailbox.name);
     }
     let mut read = 0;
@@ -129,6 +134,6 @@ fn write(path: &Path, page: &str) -> Result<(), Failure> {
     written().map_err(|error| {
         Failure::new(Exit::Other, format!("cannot write {}", path.display()))
             .because(error)
-            .mend("Name another file with --html, or make room on its disk.")
+            .mend_what_was_refused("name another file with --html")
     })
 }

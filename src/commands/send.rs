@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use chrono::{DateTime, SecondsFormat, SubsecRound as _, Utc};
-use mailbox::{Appended, HEADER_FIELDS, MAX_MESSAGE, Message, MsgId};
+use mailbox::{Appended, EnvelopeState, Filter, HEADER_FIELDS, MAX_MESSAGE, MailboxError, MailboxName};
+use mailbox::{Mailboxes, Message, MsgId, Seq};
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
@@ -28,12 +29,18 @@ pub async fn run(context: &Context, choice: &Send) -> Result<(), Failure> {
     let opened = Opened::open(&context.home, &config).await?;
     let sent = async {
         let draft = opened.registry.accept(&to, message.clone())?;
-        Ok::<_, Failure>(opened.mailboxes.append(vec![draft]).await?)
+        let appended = opened.mailboxes.append(vec![draft]).await?;
+        let appended = appended.into_iter().next().expect("one draft has one answer");
+        let stands = match &appended {
+            Appended::Known { seq, outcome: None } => stands(&opened.mailboxes, &to, *seq).await?,
+            _ => "",
+        };
+        Ok::<_, Failure>((appended, stands))
     }
     .await;
     opened.close().await;
     let id = message.msg_id();
-    let appended = sent?.into_iter().next().expect("one draft has one answer");
+    let (appended, stands) = sent?;
     let (seq, outcome) = match appended {
         Appended::Placed(seq) => (seq, None),
         Appended::Known { seq, outcome } => (seq, Some(outcome)),
@@ -46,8 +53,24 @@ pub async fn run(context: &Context, choice: &Send) -> Result<(), Failure> {
     }
     print::text(&match outcome {
         None => format!("{to} #{seq}: {id}"),
-        Some(None) => format!("{to} #{seq}: {id} was there before, unread"),
+        Some(None) => format!("{to} #{seq}: {id} was there before, {stands}"),
         Some(Some(outcome)) => format!("{to} #{seq}: {id} was there before: {}", print::shown(&outcome)),
+    })
+}
+
+/// How a message stands that is known and has no outcome.
+async fn stands(mailboxes: &Mailboxes, of: &MailboxName, seq: Seq) -> Result<&'static str, MailboxError> {
+    let one = Filter {
+        limit: 1,
+        ..Filter::all().after(Seq(seq.0.saturating_sub(1)))
+    };
+    let found = mailboxes.envelopes(of, one).await?;
+    Ok(match found.first().map(|envelope| &envelope.state) {
+        Some(EnvelopeState::Unread { .. }) => "unread",
+        Some(EnvelopeState::Leased { .. }) => "taken",
+        Some(EnvelopeState::Quarantined { .. }) => "in quarantine",
+        // It was settled, or pruned, this moment.
+        Some(EnvelopeState::Acked { .. }) | None => "settled",
     })
 }
 

@@ -132,7 +132,7 @@ impl Scratch {
                 format!("cannot make a folder beside {}", home.path.display()),
             )
             .because(error)
-            .mend("Make room on its disk, or name another home with --home.")
+            .mend_what_was_refused("name another home with --home")
         };
         Ok(Self(made.map_err(failed)?))
     }

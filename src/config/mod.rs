@@ -156,6 +156,15 @@ impl Config {
         })
     }
 
+    /// The file and the line, from 1, where a key is set; `None` where it is not.
+    pub fn place_of(&self, key: &str) -> Option<(&Path, usize)> {
+        let entry = self.entries.iter().find(|entry| entry.key == key)?;
+        match &entry.source {
+            Source::File { file, line } => Some((file, *line)),
+            _ => None,
+        }
+    }
+
     /// Reads a configuration's text; `file` is what errors and sources call it.
     pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
         let (mut reader, mut root) = Reader::parse(file, text)?;

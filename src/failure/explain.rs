@@ -2,11 +2,12 @@
 
 use github::{EndpointError, ErrorClass, ReadError, TokenError};
 use mailbox::mirror::MirrorError;
+use mailbox::store::StoreError;
 use mailbox::{MailboxError, MessageError, OpenError, Refusal};
 use runtime::control::ControlError;
 use runtime::{Refused, RegistryError, StartError};
 
-use super::{Exit, Failure};
+use super::{Exit, Failure, system};
 use crate::config::{ActorFileError, ConfigError};
 use crate::home::HomeError;
 
@@ -31,6 +32,29 @@ impl From<ConfigError> for Failure {
 
 /// Another process holds the home. One line says so, with its number and what to do.
 const IN_USE: &str = "the home is in use; wait for the other process, or end it";
+
+/// What to do where the mailboxes are not read or written.
+fn of_store(error: &StoreError) -> String {
+    match error {
+        StoreError::Damaged { path, .. } => {
+            let whole = path.display();
+            format!(
+                "Keep a copy of all of {whole}, and report it. Then put an earlier copy of the whole folder in its place; or move the whole folder away and run it again: what inbox/*.jsonl and _acks.jsonl have comes back, without attempts and quarantine."
+            )
+        }
+        StoreError::Full { .. } => {
+            "What was acknowledged before is safe. Make room on the disk, then run it again.".to_owned()
+        }
+        StoreError::Io { .. } => {
+            let mend = system::mend(error, "see why it cannot be reached");
+            format!("What was acknowledged before is safe. {mend}")
+        }
+        StoreError::Stopped { .. } => {
+            "What was acknowledged before is safe. Run it again; if it stays so, keep a copy of the home and report it."
+                .to_owned()
+        }
+    }
+}
 
 /// What to do about an actor's file.
 fn of_actor_file(error: &ActorFileError) -> String {
@@ -65,7 +89,16 @@ impl From<ActorFileError> for Failure {
 
 impl From<HomeError> for Failure {
     fn from(error: HomeError) -> Self {
-        let mend = error.mend();
+        let mend = match &error {
+            HomeError::Make { .. } | HomeError::Write { .. } => {
+                system::mend(&error, "name another home with --home")
+            }
+            HomeError::Nowhere => "Name a directory with --home.".to_owned(),
+            HomeError::Relative { .. } => "Name the home by an absolute path.".to_owned(),
+            HomeError::NotADirectory { .. } => {
+                "Name another home with --home, or SWEEP_HOME, or mend the path.".to_owned()
+            }
+        };
         Self::of(Exit::Other, error).mend(mend)
     }
 }
@@ -138,26 +171,18 @@ impl From<ReadError> for Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
-        let (exit, mend) = match &error {
+        let mend = match &error {
             OpenError::Held { .. } => return Self::new(Exit::Held, IN_USE).because(error),
-            OpenError::Unwritable { .. } => (
-                Exit::Other,
-                "Make it writable for you, make room on its disk, or name another home with --home.",
-            ),
-            OpenError::Version { .. } => (
-                Exit::Other,
-                "Use the version of sweep that wrote it, or another home.",
-            ),
-            OpenError::Store(_) => (
-                Exit::Other,
-                "Nothing was changed. Make room on the disk if it is full; else keep a copy of the home and report it.",
-            ),
-            OpenError::Thread(_) => (
-                Exit::Other,
-                "End some programs, or raise the limit of threads, and run it again.",
-            ),
+            OpenError::Unwritable { .. } => system::mend(&error, "name another home with --home"),
+            OpenError::Version { .. } => {
+                "Use the version of sweep that wrote it, or another home.".to_owned()
+            }
+            OpenError::Store(error) => of_store(error),
+            OpenError::Thread(_) => {
+                "End some programs, or raise the limit of threads, and run it again.".to_owned()
+            }
         };
-        Self::new(exit, "cannot open the mailboxes")
+        Self::new(Exit::Other, "cannot open the mailboxes")
             .because(error)
             .mend(mend)
     }
@@ -173,20 +198,27 @@ impl From<MailboxError> for Failure {
                 Refusal::NotCurrent { of, .. } => {
                     format!("Take it with `sweep next {of}`; what somebody else holds is theirs to settle.")
                 }
+                Refusal::NotTaken { of, .. } => format!(
+                    "`sweep next {of}` takes the next message that is unread, and prints it with its lease; then it can be settled."
+                ),
+                Refusal::WithItsActor { .. } => {
+                    "Its actor settles it, or gives it back at its deadline.".to_owned()
+                }
                 Refusal::AlreadyAcked { .. } => "There is nothing left to do.".to_owned(),
-                Refusal::Quarantined { of, .. } => format!("`sweep quarantine show {of} MSG_ID` shows each failure; `retry` makes it unread."),
+                Refusal::Quarantined { of, .. } => format!(
+                    "`sweep quarantine show {of} MSG_ID` shows each failure; `retry` makes it unread."
+                ),
                 Refusal::NotQuarantined { of, .. } => format!("`sweep inbox {of}` shows where it stands."),
                 Refusal::NoHistory { .. } => "Take it from an export that nobody edited.".to_owned(),
             },
             MailboxError::Closed => "Run it again.".to_owned(),
-            MailboxError::Store(_) => {
-                "What was acknowledged before is safe. Make room on the disk if it is full, then run it again.".to_owned()
-            }
+            MailboxError::Store(error) => of_store(error),
             MailboxError::Fenced { .. } | MailboxError::Contended { .. } => {
                 "Run it again when the other process is done.".to_owned()
             }
             MailboxError::Elsewhere { .. } => {
-                "What was acknowledged before is safe. The log of the process that holds the home says more.".to_owned()
+                "What was acknowledged before is safe. The log of the process that holds the home says more."
+                    .to_owned()
             }
             MailboxError::Gone { .. } => {
                 return Self::of(Exit::Held, error).mend(
@@ -197,7 +229,9 @@ impl From<MailboxError> for Failure {
             MailboxError::TooMany | MailboxError::TooLarge { .. } => {
                 "Ask for less at once, or stop `sweep run` and run it again.".to_owned()
             }
-            MailboxError::Unreadable { of, .. } => format!("Keep a copy of the home, and report it; `sweep inbox {of}` shows the rest."),
+            MailboxError::Unreadable { of, .. } => {
+                format!("Keep a copy of the home, and report it; `sweep inbox {of}` shows the rest.")
+            }
         };
         Self::of(Exit::Other, error).mend(mend)
     }
@@ -208,9 +242,10 @@ impl From<MirrorError> for Failure {
         let mend = match error {
             MirrorError::Mailbox(error) => return error.into(),
             MirrorError::Io { .. } => {
-                "The mailboxes are as they were. Mend what is named, or make room on the disk, and run it again."
+                let mend = system::mend(&error, "see what else is in the way");
+                format!("The mailboxes are as they were. {mend}")
             }
-            MirrorError::Busy { .. } => "Run it again when the other process is done.",
+            MirrorError::Busy { .. } => "Run it again when the other process is done.".to_owned(),
         };
         Self::new(Exit::Other, "the mirror was not written")
             .because(error)

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{fs, io};
 
-use mailbox::{Clock, MailboxName, Mailboxes, Moment, Replay, Replayed, SystemClock};
+use mailbox::{Clock, MailboxError, MailboxName, Mailboxes, Moment, Replay, Replayed, SystemClock};
 use runtime::control::{self, ControlError};
 use runtime::{Overview, Registry};
 
@@ -23,7 +23,20 @@ pub struct PostMortem {
     /// The home, where another process holds it.
     asked: Option<PathBuf>,
     /// Removed with this value.
-    _copy: Option<tempfile::TempDir>,
+    copy: Option<Copy>,
+}
+
+/// A copy, and what it is of.
+struct Copy {
+    folder: tempfile::TempDir,
+    of: PathBuf,
+}
+
+impl Copy {
+    /// What is wrong with the copy is wrong with what it is of.
+    fn failed(&self, error: impl Into<Failure>) -> Failure {
+        error.into().naming(&self.of, self.folder.path())
+    }
 }
 
 impl PostMortem {
@@ -39,7 +52,7 @@ impl PostMortem {
                     read_at: None,
                     registry,
                     asked: Some(home.path.clone()),
-                    _copy: None,
+                    copy: None,
                 });
             }
             Err(ControlError::Absent { .. }) => {}
@@ -49,22 +62,24 @@ impl PostMortem {
         let copied = |error| {
             Failure::new(Exit::Other, format!("cannot copy {}", from.display()))
                 .because(error)
-                .mend("Name a home that has mailboxes with --home, and make room in the temporary directory.")
+                .mend_what_was_refused("name another temporary directory with TMPDIR")
         };
-        let copy = tempfile::Builder::new()
+        let folder = tempfile::Builder::new()
             .prefix("sweep-replay-")
             .tempdir()
             .map_err(copied)?;
-        copy_files(&from, copy.path()).map_err(copied)?;
+        copy_files(&from, folder.path()).map_err(copied)?;
+        let copy = Copy { folder, of: from };
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let read_at = Some(clock.now());
-        let mailboxes = Mailboxes::open_sled(copy.path(), clock)?;
+        let mailboxes =
+            Mailboxes::open_sled(copy.folder.path(), clock).map_err(|error| copy.failed(error))?;
         Ok(Self {
             mailboxes,
             read_at,
             registry,
             asked: None,
-            _copy: Some(copy),
+            copy: Some(copy),
         })
     }
 
@@ -73,6 +88,14 @@ impl PostMortem {
         match fs::exists(home.path.join(MAILBOX)) {
             Ok(false) => Ok(None),
             _ => Self::open(home, config).await.map(Some),
+        }
+    }
+
+    /// An error of the mailboxes, said of the home and not of a copy.
+    pub fn failed(&self, error: MailboxError) -> Failure {
+        match &self.copy {
+            Some(copy) => copy.failed(error),
+            None => error.into(),
         }
     }
 
@@ -91,16 +114,25 @@ impl PostMortem {
         if let Some(home) = &self.asked {
             return Ok(control::connect(home).await?.overview().await?);
         }
-        let mailboxes = self.mailboxes.status().await?;
+        let mailboxes = self
+            .mailboxes
+            .status()
+            .await
+            .map_err(|error| self.failed(error))?;
         let now = SystemClock::start().now();
         Ok(at_rest(&self.registry, &mailboxes, config, now))
     }
 
     /// Every message with what happened to it, a mailbox after the other, each of them in order.
     pub async fn each(&self, mut each: impl FnMut(&Replayed)) -> Result<(), Failure> {
-        for mailbox in self.mailboxes.status().await? {
+        for mailbox in self
+            .mailboxes
+            .status()
+            .await
+            .map_err(|error| self.failed(error))?
+        {
             let mut replay = Replay::new(self.mailboxes.clone(), mailbox.name);
-            while let Some(page) = replay.next_page().await? {
+            while let Some(page) = replay.next_page().await.map_err(|error| self.failed(error))? {
                 for mut message in page {
                     self.as_it_was(&mut message);
                     each(&message);

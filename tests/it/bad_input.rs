@@ -116,6 +116,18 @@ fn a_wrong_value_is_named_with_its_line() {
 }
 
 #[test]
+fn a_built_in_actor_that_there_is_none_of_is_named_with_its_line() {
+    let desk = Desk::new();
+    desk.write("config.toml", "# mine\n[actors]\ndisable = [\"nope\"]\n");
+    let file = desk.home().join("config.toml").display().to_string();
+    refused(
+        &desk.run(&["inbox"]),
+        2,
+        &[&format!("{file}:3: `actors.disable`"), "\"nope\"", "They are: "],
+    );
+}
+
+#[test]
 fn a_home_that_cannot_be_used_is_named() {
     let desk = Desk::new();
     let file = desk.beside("file");

@@ -207,7 +207,17 @@ fn damaged_mailboxes_are_refused_untouched_and_the_mends_that_are_named_work() {
         &["run", "--once", "--actors", "retro"],
         &["replay", "qa"],
     ] {
-        refused(&desk.run(words), &["damaged", "restore it from a copy"]);
+        // Both lines say the same, and of the home: no copy that was read, no file within it.
+        let run = desk.run(words);
+        let whole = mailbox.display();
+        let (what, mend) = (
+            format!("in {whole} are damaged"),
+            format!("copy of all of {whole}, "),
+        );
+        refused(&run, &[&what, &mend, "inbox/*.jsonl"]);
+        for word in ["sweep-replay", "room"] {
+            assert!(!run.stderr.contains(word), "{run:?}");
+        }
     }
     // From a copy all of it is there again.
     fs::remove_dir_all(&mailbox).unwrap();
@@ -224,6 +234,42 @@ fn damaged_mailboxes_are_refused_untouched_and_the_mends_that_are_named_work() {
     // Without a copy the lines of the mirror are taken in.
     fs::remove_dir_all(&mailbox).unwrap();
     assert_eq!(ids(&desk), all);
+}
+
+#[test]
+fn mailboxes_of_another_version_are_refused_by_their_own_name() {
+    let desk = Desk::new();
+    send(&desk, "m-1");
+    let mailbox = desk.home().join("mailbox");
+    fs::write(mailbox.join("format"), "mailbox 99\n").unwrap();
+    let holds = format!("{} holds mailboxes of format", mailbox.display());
+    for words in [&["inbox"][..], &["replay", "qa"], &["report"], &["pr", "a/b#7"]] {
+        refused(&desk.run(words), &[&holds, "Use the version of sweep"]);
+    }
+}
+
+#[test]
+fn room_is_asked_for_only_where_there_is_none() {
+    let desk = Desk::new();
+    send(&desk, "m-1");
+    // So few files that the mailboxes cannot be opened.
+    for words in [&["inbox"][..], &["replay", "qa"]] {
+        let plain = desk.command(words);
+        let mut few = Command::new("/bin/sh");
+        few.args(["-c", "ulimit -n 12; exec \"$0\" \"$@\""])
+            .arg(plain.get_program())
+            .args(plain.get_args())
+            .env_clear()
+            .envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let run = ended(few);
+        refused(&run, &["Too many open files", "ulimit -n"]);
+        assert!(!run.stderr.contains("room"), "{run:?}");
+    }
+    let page = desk.beside("nowhere").join("page.html");
+    let page = page.to_str().unwrap();
+    let run = desk.run(&["report", "--html", page]);
+    refused(&run, &["Make the folder that is not there", "--html"]);
+    assert!(!run.stderr.contains("room"), "{run:?}");
 }
 
 fn qa() -> MailboxName {

@@ -95,6 +95,37 @@ fn an_ack_under_a_lease_that_is_not_current_is_refused() {
 }
 
 #[test]
+fn what_nobody_took_is_not_settled_and_the_way_to_take_it_is_said() {
+    let desk = Desk::new();
+    send(&desk, "m-1");
+    for words in [
+        &["ack", "qa", "m-1", "--outcome", "done"][..],
+        &["nack", "qa", "m-1", "--reason", "no"],
+    ] {
+        let run = desk.run(words);
+        assert_eq!(run.code, Some(1));
+        assert!(run.stderr.contains("is not taken"), "{run:?}");
+        assert!(run.stderr.contains("`sweep next qa` takes"), "{run:?}");
+    }
+}
+
+#[test]
+fn a_message_that_is_known_is_told_as_it_stands() {
+    let desk = Desk::new();
+    let again = || {
+        desk.good(&[
+            "send", "qa", "reattest", "--repo", "o/r", "--pr", "7", "--msg-id", "m-1",
+        ])
+    };
+    again();
+    assert!(again().ends_with("was there before, unread\n"));
+    desk.good(&["next", "qa"]);
+    assert!(again().ends_with("was there before, taken\n"));
+    desk.good(&["nack", "qa", "m-1", "--reason", "never", "--reject"]);
+    assert!(again().ends_with("was there before, in quarantine\n"));
+}
+
+#[test]
 fn the_inbox_is_filtered() {
     let desk = Desk::new();
     send(&desk, "m-1");

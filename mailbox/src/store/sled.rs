@@ -125,7 +125,7 @@ impl DiskStore {
 
     fn damaged(&self, what: impl fmt::Display) -> StoreError {
         StoreError::Damaged {
-            path: self.home.journal(),
+            path: self.home.dir().to_owned(),
             what: what.to_string(),
         }
     }
@@ -307,6 +307,15 @@ fn stopped(home: &Home) -> StoreError {
     StoreError::Stopped {
         path: home.journal(),
         what: "it failed before and was not loaded since".to_owned(),
+    }
+}
+
+/// Of a part of the mailboxes, a file or a folder that lies in the folder that is all of them.
+fn damaged(part: &Path, what: impl fmt::Display) -> StoreError {
+    let name = part.file_name().unwrap_or_default().display();
+    StoreError::Damaged {
+        path: part.parent().unwrap_or(part).to_owned(),
+        what: format!("{name}: {what}"),
     }
 }
 

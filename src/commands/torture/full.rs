@@ -29,7 +29,7 @@ impl Fullness {
         fs::create_dir_all(dir).map_err(|error| {
             Failure::new(Exit::Other, format!("cannot make {}", dir.display()))
                 .because(error)
-                .mend("Make room on its disk, or name another home with --home.")
+                .mend_what_was_refused("name another home with --home")
         })?;
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", DISK, "tmpfs"])

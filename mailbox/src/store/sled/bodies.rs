@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::names::Digest;
 use crate::store::StoreError;
-use crate::store::sled::failed;
+use crate::store::sled::{damaged, failed};
 
 /// The ending of a file that is being written.
 const UNFINISHED: &str = "part";
@@ -60,14 +60,11 @@ impl Bodies {
     pub(super) fn read(&self, digest: Digest) -> Result<String, StoreError> {
         let path = self.path(digest);
         let bytes = fs::read(&path).map_err(failed("read", &path))?;
-        let damaged = |what: &str| StoreError::Damaged {
-            path: path.clone(),
-            what: what.to_owned(),
-        };
+        let spoilt = |what: &str| damaged(&self.dir, format_args!("{digest}: {what}"));
         if Digest::of(&bytes) != digest {
-            return Err(damaged("its content is not what its name says"));
+            return Err(spoilt("its content is not what its name says"));
         }
-        String::from_utf8(bytes).map_err(|_| damaged("it is not text"))
+        String::from_utf8(bytes).map_err(|_| spoilt("it is not text"))
     }
 
     /// A message that is in the log names this file.

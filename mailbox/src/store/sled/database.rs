@@ -18,8 +18,8 @@ use sled::{Batch, Db, IVec, Tree};
 
 use crate::store::StoreError;
 use crate::store::sled::chunk::packed;
-use crate::store::sled::failed;
 use crate::store::sled::journal::EachChunk;
+use crate::store::sled::{damaged, failed};
 
 /// The tree of chunks, by their number.
 const TREE: &str = "journal";
@@ -149,10 +149,8 @@ impl Database {
     }
 
     fn number(&self, key: &[u8]) -> Result<u64, StoreError> {
-        let key = <[u8; 8]>::try_from(key).map_err(|_| StoreError::Damaged {
-            path: self.dir.clone(),
-            what: format!("a key of {} bytes", key.len()),
-        })?;
+        let key = <[u8; 8]>::try_from(key)
+            .map_err(|_| damaged(&self.dir, format_args!("a key of {} bytes", key.len())))?;
         Ok(u64::from_be_bytes(key))
     }
 
@@ -211,7 +209,7 @@ fn is_locked(error: &std::io::Error) -> bool {
 /// A database that stops while it is opened is damaged; one that stops later is opened again.
 fn when_opening(error: StoreError) -> StoreError {
     match error {
-        StoreError::Stopped { path, what } => StoreError::Damaged { path, what },
+        StoreError::Stopped { path, what } => damaged(&path, what),
         error => error,
     }
 }
@@ -229,21 +227,14 @@ fn guarded<T>(dir: &Path, call: impl FnOnce() -> sled::Result<T>) -> Result<T, S
 }
 
 fn translate(dir: &Path, error: sled::Error) -> StoreError {
-    let path = dir.to_owned();
     match error {
         sled::Error::Io(source) => failed("read or write", dir)(source),
         sled::Error::Corruption { at, .. } => {
             let what = at.map_or_else(|| "a page".to_owned(), |at| format!("a page at {at:?}"));
-            StoreError::Damaged { path, what }
+            damaged(dir, what)
         }
-        sled::Error::CollectionNotFound(_) => StoreError::Damaged {
-            path,
-            what: "a tree is gone".to_owned(),
-        },
-        sled::Error::Unsupported(what) | sled::Error::ReportableBug(what) => StoreError::Damaged {
-            path,
-            what: first_line(&what),
-        },
+        sled::Error::CollectionNotFound(_) => damaged(dir, "a tree is gone"),
+        sled::Error::Unsupported(what) | sled::Error::ReportableBug(what) => damaged(dir, first_line(&what)),
     }
 }
 

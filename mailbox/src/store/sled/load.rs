@@ -12,7 +12,7 @@ use std::thread;
 use super::chunk::{Heads, Line, Packed, PlainHeads, Rec};
 use super::journal::Journal;
 use super::places::Places;
-use super::{DiskStore, failed};
+use super::{DiskStore, damaged, failed};
 use crate::names::{Digest, MailboxName, NameError, Seq};
 use crate::store::{Cursor, Head, Record, StoreError};
 
@@ -124,10 +124,7 @@ fn read_heads(
     };
     journal.scan(seen, &mut |key, value| {
         let heads = Packed::open(value).and_then(|packed| packed.heads());
-        let heads = heads.map_err(|error| StoreError::Damaged {
-            path: path.to_owned(),
-            what: format!("chunk {key}: {error}"),
-        })?;
+        let heads = heads.map_err(|error| damaged(path, format_args!("chunk {key}: {error}")))?;
         batch.push((key, heads.into_owned()));
         if batch.len() < BATCH {
             return Ok(());

@@ -29,7 +29,7 @@ use tracing::warn;
 
 use super::bodies::sync_dir;
 use super::database::Database;
-use super::failed;
+use super::{damaged, failed};
 use crate::store::StoreError;
 
 /// Bytes of one of the files. Moving so many to the database takes some ten milliseconds in the background,
@@ -84,10 +84,8 @@ impl Tail {
         }
         for (next, (key, _)) in (moved..).zip(found.iter().flatten()) {
             if *key != next {
-                return Err(StoreError::Damaged {
-                    path: files[0].path.clone(),
-                    what: format!("chunk {key} where {next} follows"),
-                });
+                let what = format_args!("chunk {key} where {next} follows");
+                return Err(damaged(&files[0].path, what));
             }
         }
         let [older, newer] = found;
