@@ -195,10 +195,7 @@ impl Command {
                     }
                 };
                 // Whatever the program left running in its group holds the pipes open; it goes with it.
-                group.end();
-                if let Some(value) = &self.owned {
-                    strays::end_of(value).await;
-                }
+                group.end_all().await;
                 if talking {
                     let _ = tokio::time::timeout(LEFT_OPEN, &mut talk).await;
                 }
@@ -208,12 +205,9 @@ impl Command {
         };
 
         if waited.is_err() {
-            group.end();
+            group.end_all().await;
             // The group was sent SIGKILL: what is left to wait for is the kernel.
             let _ = child.wait().await;
-            if let Some(value) = &self.owned {
-                strays::end_of(value).await;
-            }
         }
         match waited {
             Ok(Ok(status)) => Ok(Finished {
@@ -279,6 +273,14 @@ impl Group {
     fn end(&mut self) {
         if let Some(leader) = self.leader.take() {
             let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+        }
+    }
+
+    /// The same, and waits until whatever carries the mark is gone too.
+    async fn end_all(&mut self) {
+        self.end();
+        if let Some(value) = &self.owned {
+            strays::end_of(value).await;
         }
     }
 }

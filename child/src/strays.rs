@@ -5,7 +5,6 @@
 //! with the owner's mark.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -24,60 +23,61 @@ const LOOK: Duration = Duration::from_millis(10);
 /// an earlier process with the same mark left behind when it was killed. Only where the system shows its processes
 /// under `/proc`, and only those of this user.
 pub async fn end_strays(owner: &str) {
-    end(&format!("{VARIABLE}={owner}/"), Match::Beginning).await;
+    let setting = format!("{VARIABLE}={owner}/");
+    end(
+        || found("environ", |variable| variable.starts_with(setting.as_bytes())),
+        kill,
+    )
+    .await;
 }
 
 /// Ends what still runs of one command, which has a value of its own.
 pub(crate) async fn end_of(value: &str) {
-    end(&format!("{VARIABLE}={value}"), Match::Whole).await;
+    end(|| of(value), kill).await;
 }
 
 /// The same once and without waiting, for a command that is given up.
 pub(crate) fn strike(value: &str) {
-    for process in marked(Path::new("/proc"), &format!("{VARIABLE}={value}"), Match::Whole) {
-        let _ = rustix::process::kill_process(process, Signal::KILL);
-    }
+    of(value).into_iter().for_each(kill);
 }
 
-#[derive(Clone, Copy)]
-enum Match {
-    Whole,
-    Beginning,
+fn of(value: &str) -> Vec<Pid> {
+    let setting = format!("{VARIABLE}={value}");
+    found("environ", |variable| variable == setting.as_bytes())
 }
 
-/// Kills until none is left: one that is killed may have started another a moment before.
-async fn end(setting: &str, how: Match) {
+fn kill(process: Pid) {
+    let _ = rustix::process::kill_process(process, Signal::KILL);
+}
+
+/// Has each of them ended until none is found: one that is killed may have started another a moment before.
+pub(crate) async fn end(find: impl Fn() -> Vec<Pid>, kill: impl Fn(Pid)) {
     let started = Instant::now();
     loop {
-        let left = marked(Path::new("/proc"), setting, how);
+        let left = find();
         if left.is_empty() || started.elapsed() > GOING {
             return;
         }
-        for process in left {
-            let _ = rustix::process::kill_process(process, Signal::KILL);
-        }
+        left.into_iter().for_each(&kill);
         tokio::time::sleep(LOOK).await;
     }
 }
 
-fn marked(processes: &Path, setting: &str, how: Match) -> Vec<Pid> {
-    let is_marked = |pid: &str| {
-        // Of a zombie, and of another user's process, nothing can be read.
-        let environment = fs::read(processes.join(pid).join("environ")).unwrap_or_default();
-        environment.split(|&byte| byte == 0).any(|variable| match how {
-            Match::Whole => variable == setting.as_bytes(),
-            Match::Beginning => variable.starts_with(setting.as_bytes()),
-        })
+/// The other processes that have such an entry in a file of theirs under `/proc`: `environ` or `cmdline`, whose entries
+/// end with a zero byte. Of a zombie, and of another user's process, nothing can be read.
+pub(crate) fn found(file: &str, is_it: impl Fn(&[u8]) -> bool) -> Vec<Pid> {
+    let processes = Path::new("/proc");
+    let has_it = |pid: &str| {
+        let entries = fs::read(processes.join(pid).join(file)).unwrap_or_default();
+        entries.split(|&byte| byte == 0).any(&is_it)
     };
     let own = rustix::process::getpid();
     fs::read_dir(processes)
         .into_iter()
         .flatten()
         .flatten()
-        .map(|entry| entry.file_name())
-        .filter(|name| name.as_bytes().iter().all(u8::is_ascii_digit))
-        .filter_map(|name| name.into_string().ok())
-        .filter(|pid| is_marked(pid))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.bytes().all(|byte| byte.is_ascii_digit()) && has_it(name))
         .filter_map(|pid| pid.parse().ok().and_then(Pid::from_raw))
         .filter(|pid| *pid != own)
         .collect()

@@ -187,6 +187,11 @@ impl CommitId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The first seven of them, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..7]
+    }
 }
 
 impl FromStr for CommitId {
