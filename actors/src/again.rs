@@ -85,10 +85,7 @@ pub(crate) async fn hinted(
     }
     let names = renames.names(pull);
     Ok(Hinted {
-        about: lifecycle::Hints {
-            queue: queue.entry_under(&names, pull.at.number).cloned(),
-            gate: gates.about(&names, &rules.gated),
-        },
+        about: hints::about((&queue, &gates), &names, pull.at.number, &rules.gated),
         queued: queue.line_under(&names, pull.at.number).cloned(),
     })
 }

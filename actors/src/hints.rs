@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use github::{ReadError, Reader};
 use lifecycle::{DripQueue, GateFile, GateHint};
-use pulls::{PullFacts, RepoName};
+use pulls::{PrNumber, PullFacts, RepoName};
 use runtime::{EffectError, HomePath, Reason, Turn};
 
 /// The most repositories whose present name is asked for in one dispatch, a request each. Names change
@@ -44,14 +44,27 @@ impl Renames {
             .take(MAX_RENAMES)
             .collect();
         for old in wanted {
-            let now = match github.repository(&old).await {
-                Ok(now) => Some(now),
-                Err(ReadError::NoRepository(_) | ReadError::NoAccess { .. }) => None,
-                Err(error) => return Err(error),
-            };
-            self.known.insert(old, now);
+            self.present(github, &old).await?;
         }
         Ok(())
+    }
+
+    /// The name that a repository has now, which is asked for once; `None` where GitHub knows none under this name.
+    pub(crate) async fn present(
+        &mut self,
+        github: &Reader,
+        repo: &RepoName,
+    ) -> Result<Option<RepoName>, ReadError> {
+        if let Some(known) = self.known.get(repo) {
+            return Ok(known.clone());
+        }
+        let now = match github.repository(repo).await {
+            Ok(now) => Some(now),
+            Err(ReadError::NoRepository(_) | ReadError::NoAccess { .. }) => None,
+            Err(error) => return Err(error),
+        };
+        self.known.insert(repo.clone(), now.clone());
+        Ok(now)
     }
 
     /// Every name under which hints about a pull request may stand: its repository's present one, the one it
@@ -81,7 +94,7 @@ pub(crate) struct Gates {
 
 impl Gates {
     /// What is known of the gate of a pull request's repository under any of its names.
-    pub(crate) fn about(&self, names: &[RepoName], gated: &BTreeSet<RepoName>) -> GateHint {
+    fn about(&self, names: &[RepoName], gated: &BTreeSet<RepoName>) -> GateHint {
         let wanted: Vec<String> = names
             .iter()
             .flat_map(GateFile::names)
@@ -97,6 +110,19 @@ impl Gates {
             names,
             names.iter().any(|name| gated.contains(name)),
         )
+    }
+}
+
+/// What the hints say of one pull request, under each of these names of its repository.
+pub(crate) fn about(
+    (queue, gates): (&DripQueue, &Gates),
+    names: &[RepoName],
+    number: PrNumber,
+    gated: &BTreeSet<RepoName>,
+) -> lifecycle::Hints {
+    lifecycle::Hints {
+        queue: queue.entry_under(names, number).cloned(),
+        gate: gates.about(names, gated),
     }
 }
 

@@ -17,6 +17,7 @@ pub mod drip;
 mod hints;
 pub mod intents;
 pub mod investigate;
+mod places;
 pub mod pr_state;
 pub mod qa;
 pub mod retro;

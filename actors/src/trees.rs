@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use child::git::{Credentials, GitError, Helper, Keeper, Limits, NameError, Next, Pull, Remote};
-use pulls::PullFacts;
+use child::git::{CommitId, Credentials, GitError, Helper, Keeper, Limits, NameError, Next, Pull, Remote};
+use pulls::{PullFacts, Sha};
 use runtime::{Fault, Reason, Turn};
 use tokio::sync::OnceCell;
 
@@ -130,6 +130,12 @@ pub(crate) fn pull(facts: &PullFacts) -> Result<Pull, NameError> {
             .expect("the number of a pull request is 1 or more"),
         base: facts.base.branch.parse()?,
     })
+}
+
+/// A commit as GitHub names it.
+pub(crate) fn sha(commit: &CommitId) -> Result<Sha, Fault> {
+    let parsed = commit.as_str().parse();
+    parsed.map_err(|error: pulls::ids::NameError| Fault::reject(error.to_string()))
 }
 
 /// What becomes of a message when git did not do what it needs.

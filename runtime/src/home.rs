@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use crate::Fault;
+
 /// The longest part of a path, in bytes: what common file systems take.
 const MAX_PART: usize = 255;
 /// The longest path, in bytes: far below what systems take, with room for the home in front.
@@ -109,6 +111,13 @@ impl fmt::Debug for HomePath {
 pub struct HomePathError {
     path: String,
     why: &'static str,
+}
+
+impl From<HomePathError> for Fault {
+    /// The same path would be none the next time either.
+    fn from(error: HomePathError) -> Self {
+        Self::reject(error.to_string())
+    }
 }
 
 #[cfg(test)]

@@ -46,9 +46,7 @@ pub(super) async fn record(
     ] {
         fields.insert(name.to_owned(), Value::from(value));
     }
-    let path = HomePath::fixed("drip-queue")
-        .join(file)
-        .map_err(|error| Fault::reject(error.to_string()))?;
+    let path = HomePath::fixed("drip-queue").join(file)?;
     turn.append_line(&path, key, Value::Object(fields).to_string())
         .await?;
     Ok(())

@@ -8,8 +8,8 @@ use child::git::{
 };
 use lifecycle::{Bucket, QueueLine};
 use pulls::facts::PullFacts;
-use pulls::{Sha, escape, people};
-use runtime::{Done, Fault, HomePath, Turn};
+use pulls::{escape, people};
+use runtime::{Done, Fault, Turn};
 
 use super::decisions::{Todo, list};
 use super::pushes::{self, Push};
@@ -17,6 +17,7 @@ use super::queue::{self, Rebased as InQueue};
 use super::{Drip, Pushing, moot};
 use crate::again::{self, Again, Fresh};
 use crate::intents::{AboutPull as _, Rebase};
+use crate::places;
 use crate::trees::{self, NoKeeper};
 
 /// How many files the outcome names; the page names them all.
@@ -98,7 +99,7 @@ impl Drip {
             Tried::HeadMoved(now) => match pushed_before(begun, &now) {
                 // GitHub told of the head that an earlier run of this turn pushed after it was asked.
                 Some(done) => Ok(finish(done, fresh.queued.as_ref(), turn).await?),
-                None => Ok(moot(&format!("the head moved to {}", short(&now)))),
+                None => Ok(moot(&format!("the head moved to {}", now.short()))),
             },
             Tried::Rebased(Rebased::UpToDate) => Ok(moot("the branch has all of its base already")),
             Tried::Rebased(Rebased::Emptied) => Err(Left::ToAPerson(
@@ -108,7 +109,7 @@ impl Drip {
                 "head and base have no commit in common".to_owned(),
             )),
             Tried::Rebased(Rebased::Conflict(conflict)) => {
-                let page = page_path(facts)?;
+                let page = places::of_pull("rebases", &facts.at, ".md")?;
                 turn.write_file(&page, conflict_page(facts, &conflict))
                     .await
                     .map_err(Fault::from)?;
@@ -146,7 +147,7 @@ impl Drip {
         turn: &mut Turn,
     ) -> Result<Done, Left> {
         let facts = &fresh.pull;
-        let new = sha(clean.head())?;
+        let new = trees::sha(clean.head())?;
         if self.pushing == Pushing::Withheld {
             list(turn, &Todo::Push, rebase).await?;
             queue::record(turn, fresh.queued.as_ref(), InQueue::Clean, &facts.head.sha).await?;
@@ -189,7 +190,7 @@ impl Drip {
                 Some(done) => Ok(finish(done, fresh.queued.as_ref(), turn).await?),
                 None => Ok(moot(&format!(
                     "not pushed, the branch moved to {} meanwhile",
-                    short(&now)
+                    now.short()
                 ))),
             },
             Pushed::Moved { now: None } => Ok(moot("not pushed, the branch is gone")),
@@ -232,15 +233,6 @@ fn left(error: NoKeeper, turn: &Turn) -> Left {
     }
 }
 
-fn sha(commit: &CommitId) -> Result<Sha, Fault> {
-    let parsed = commit.as_str().parse();
-    parsed.map_err(|error: pulls::ids::NameError| Fault::reject(error.to_string()))
-}
-
-fn short(commit: &CommitId) -> &str {
-    &commit.as_str()[..7]
-}
-
 /// `conflict: <files>` (contract, section 5).
 fn conflict_outcome(conflict: &Conflict) -> String {
     let mut named: Vec<String> = conflict
@@ -254,16 +246,6 @@ fn conflict_outcome(conflict: &Conflict) -> String {
         named.push(format!("{more} more"));
     }
     format!("conflict: {}", named.join(", "))
-}
-
-/// Where the conflicts of a pull request are described: the owner is a folder of its own, so that no two
-/// repositories share a page.
-fn page_path(facts: &PullFacts) -> Result<HomePath, Fault> {
-    let repo = &facts.at.repo;
-    format!("rebases/{}/{}-{}.md", repo.owner(), repo.name(), facts.at.number)
-        .to_ascii_lowercase()
-        .parse()
-        .map_err(|error: runtime::HomePathError| Fault::reject(error.to_string()))
 }
 
 /// The conflicts by file, with the commits of both sides. All of it is shown and nothing acts.
@@ -309,7 +291,7 @@ fn side(page: &mut String, name: &str, titles: &[Title]) {
 fn titled(title: &Title) -> String {
     format!(
         "{} {}",
-        short(&title.commit),
+        title.commit.short(),
         escape::markdown(&escape::clamp(&title.text, 200))
     )
 }

@@ -98,7 +98,7 @@ pub(super) fn section(page: &mut String, path: &str, changes: &Changes) {
         Changes::Made { since, titles, diff } => {
             writeln!(page, "{file} has changed since {}:\n", since.short()).expect(write);
             for title in titles {
-                let commit = &title.commit.as_str()[..7];
+                let commit = title.commit.short();
                 let text = escape::markdown(&escape::clamp(&title.text, 200));
                 writeln!(page, "- {commit} {text}").expect(write);
             }

@@ -15,6 +15,7 @@ use runtime::{Actor, Done, EffectError, Fault, HomePath, Turn, message};
 
 use crate::again;
 use crate::intents::{AboutPull as _, Respond};
+use crate::places;
 use crate::trees::Trees;
 
 /// The most bytes of a draft answer that are kept: more than GitHub takes in a comment.
@@ -96,9 +97,8 @@ impl Investigate {
         if text.trim().is_empty() {
             return Ok("no draft: the program printed nothing".to_owned());
         }
-        let draft: HomePath = format!("{}.draft.md", path.as_str().trim_end_matches(".md"))
-            .parse()
-            .map_err(|error: runtime::HomePathError| Fault::reject(error.to_string()))?;
+        let draft = format!("{}.draft.md", path.as_str().trim_end_matches(".md"));
+        let draft: HomePath = draft.parse()?;
         turn.write_file(&draft, escape::lines(&text)).await?;
         Ok(format!("draft: {draft}"))
     }
@@ -130,19 +130,17 @@ impl Actor for Investigate {
     }
 }
 
-/// Where the brief of a pull request lies. Two repositories can share a slug (`a-b/c` and `a/b-c`); where the
-/// file is the other's, the length of the owner's name tells this one apart, as it does in message ids.
+/// Where the brief of a pull request lies; the length of the owner's name tells apart what shares a name, as it does
+/// in message ids.
 async fn place(turn: &mut Turn, at: &PrRef) -> Result<HomePath, Fault> {
-    let folder = HomePath::fixed("investigations");
     let name = format!("{}-{}", at.repo.slug(), at.number);
-    let refuse = |error: runtime::HomePathError| Fault::reject(error.to_string());
-    let plain = folder.join(&format!("{name}.md")).map_err(refuse)?;
-    let there = turn.read_file(&plain).await?;
-    let is_ours = there.is_none_or(|page| page.starts_with(brief::first_words(at).as_bytes()));
-    if is_ours {
-        return Ok(plain);
-    }
-    folder
-        .join(&format!("{name}~{}.md", at.repo.owner().len()))
-        .map_err(refuse)
+    let names = [
+        format!("{name}.md"),
+        format!("{name}~{}.md", at.repo.owner().len()),
+    ];
+    let first_words = brief::first_words(at);
+    places::told_apart(turn, "investigations", names, |page| {
+        page.starts_with(first_words.as_bytes())
+    })
+    .await
 }

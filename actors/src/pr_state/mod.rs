@@ -154,10 +154,7 @@ impl PrState {
         for pull in &read.found {
             turn.saw(&pull.at.to_string(), &evidence_of(pull));
             let names = self.renames.names(pull);
-            let about = lifecycle::Hints {
-                queue: queue.entry_under(&names, pull.at.number).cloned(),
-                gate: gates.about(&names, &self.rules.gated),
-            };
+            let about = hints::about((&queue, &gates), &names, pull.at.number, &self.rules.gated);
             match classify(pull, &about, &self.rules.settings, now) {
                 Outcome::Classified(verdict) => verdicts.push(*verdict),
                 Outcome::NotOpen(state) => {

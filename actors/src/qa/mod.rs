@@ -8,17 +8,17 @@
 mod attestation;
 mod gates;
 
-use std::collections::BTreeMap;
-
 use child::git::{Fetched, WorkTree};
-use github::{ReadError, Reader};
+use github::Reader;
 use lifecycle::GateFile;
 use pulls::facts::Time;
-use pulls::{PullFacts, RepoName, Sha};
+use pulls::{PullFacts, RepoName};
 use runtime::{Actor, Done, EffectError, Fault, HomePath, Reason, Turn, message};
 
 use crate::again;
+use crate::hints::Renames;
 use crate::intents::{AboutPull as _, Reattest};
+use crate::places;
 use crate::trees::{self, NoKeeper, Trees};
 use attestation::{About, Ran, Verdict};
 pub use gates::{Gate, Gates};
@@ -39,8 +39,7 @@ struct Means {
     github: Reader,
     trees: Trees,
     gates: Gates,
-    /// The names that repositories have now, as far as it was asked for; `None` where there is none of the name.
-    present: BTreeMap<RepoName, Option<RepoName>>,
+    renames: Renames,
 }
 
 impl Qa {
@@ -50,7 +49,7 @@ impl Qa {
             github,
             trees,
             gates,
-            present: BTreeMap::new(),
+            renames: Renames::default(),
         }))
     }
 
@@ -98,16 +97,8 @@ impl Means {
     }
 
     async fn present(&mut self, repo: &RepoName, turn: &mut Turn) -> Result<Option<RepoName>, Fault> {
-        if let Some(known) = self.present.get(repo) {
-            return Ok(known.clone());
-        }
-        let now = match self.github.repository(repo).await {
-            Ok(now) => Some(now),
-            Err(ReadError::NoRepository(_) | ReadError::NoAccess { .. }) => None,
-            Err(error) => return Err(again::fault(format!("cannot read {repo}"), error, turn)),
-        };
-        self.present.insert(repo.clone(), now.clone());
-        Ok(now)
+        let now = self.renames.present(&self.github, repo).await;
+        now.map_err(|error| again::fault(format!("cannot read {repo}"), error, turn))
     }
 
     async fn attest(&self, asked: &Reattest, gates: &[Gate], turn: &mut Turn) -> Result<Done, Fault> {
@@ -116,7 +107,7 @@ impl Means {
             return Ok(Done::new(format!("moot: {why}")));
         }
         let (fetched, tree) = self.check_out(&facts, turn).await?;
-        let head = sha(fetched.head())?;
+        let head = trees::sha(fetched.head())?;
         let about = About {
             repo: &facts.at.repo,
             pr: facts.at.number,
@@ -124,7 +115,7 @@ impl Means {
         };
         let mut ran = Vec::new();
         for (number, gate) in gates.iter().enumerate() {
-            let log = log_path(&facts, number + 1)?;
+            let log = places::of_pull("gates/logs", &facts.at, &format!("-{}.log", number + 1))?;
             let command = gate
                 .command(tree.path())
                 .map_err(|error| Fault::reject(error.to_string()))?;
@@ -157,10 +148,7 @@ impl Means {
             })
             .await?;
         turn.progress();
-        made.map_err(|error| match error {
-            NoKeeper::Git(error) => trees::fault(error, turn),
-            NoKeeper::Nowhere(why) => Fault::reject(format!("gates are configured and cannot be run: {why}")),
-        })
+        made.map_err(|error| fault(error, turn))
     }
 
     /// Success is said of a head that is still the pull request's.
@@ -177,16 +165,12 @@ impl Means {
                 Ok::<_, NoKeeper>(keeper.head_now(fetched.pull()).await?)
             })
             .await?;
-        let now = asked.map_err(|error| match error {
-            NoKeeper::Git(error) => trees::fault(error, turn),
-            NoKeeper::Nowhere(why) => Fault::reject(why),
-        })?;
-        match now {
+        match asked.map_err(|error| fault(error, turn))? {
             Some(now) if now == *fetched.head() => {}
             Some(now) => {
                 return Ok(Done::new(format!(
                     "moot: the head moved to {} while the gates ran",
-                    short(now.as_str())
+                    now.short()
                 )));
             }
             None => return Ok(Done::new("moot: the pull request's head is gone")),
@@ -198,45 +182,20 @@ impl Means {
     }
 }
 
-fn sha(commit: &child::git::CommitId) -> Result<Sha, Fault> {
-    commit
-        .as_str()
-        .parse()
-        .map_err(|error: pulls::ids::NameError| Fault::reject(error.to_string()))
-}
-
-fn short(sha: &str) -> &str {
-    &sha[..sha.len().min(7)]
-}
-
-/// Where the log of one gate lies: the owner is a folder of its own, so that no two repositories share one.
-fn log_path(facts: &PullFacts, number: usize) -> Result<HomePath, Fault> {
-    let repo = &facts.at.repo;
-    format!(
-        "gates/logs/{}/{}-{}-{number}.log",
-        repo.owner(),
-        repo.name(),
-        facts.at.number
-    )
-    .to_ascii_lowercase()
-    .parse()
-    .map_err(|error: runtime::HomePathError| Fault::reject(error.to_string()))
-}
-
-/// Where the gate file of a repository lies. Where another repository's file has the name, it is left alone and a
-/// second name is taken, under which the dispatcher looks too.
-async fn gate_path(turn: &mut Turn, repo: &RepoName) -> Result<HomePath, Fault> {
-    let refuse = |error: runtime::HomePathError| Fault::reject(error.to_string());
-    let folder = HomePath::fixed("gates");
-    let [plain, second] = GateFile::names(repo);
-    let plain = folder.join(&plain).map_err(refuse)?;
-    let there = turn.read_file(&plain).await?;
-    let is_ours = there.is_none_or(|bytes| {
-        let file = GateFile::parse(&String::from_utf8_lossy(&bytes), Time::UNIX_EPOCH);
-        file.is_about(std::slice::from_ref(repo))
-    });
-    match is_ours {
-        true => Ok(plain),
-        false => folder.join(&second).map_err(refuse),
+/// What becomes of a message whose gates cannot be run.
+fn fault(error: NoKeeper, turn: &Turn) -> Fault {
+    match error {
+        NoKeeper::Git(error) => trees::fault(error, turn),
+        NoKeeper::Nowhere(why) => Fault::reject(format!("gates are configured and cannot be run: {why}")),
     }
+}
+
+/// Where the gate file of a repository lies. Another repository's file of the same name is left alone; the dispatcher
+/// looks under the second name too.
+async fn gate_path(turn: &mut Turn, repo: &RepoName) -> Result<HomePath, Fault> {
+    places::told_apart(turn, "gates", GateFile::names(repo), |bytes| {
+        let file = GateFile::parse(&String::from_utf8_lossy(bytes), Time::UNIX_EPOCH);
+        file.is_about(std::slice::from_ref(repo))
+    })
+    .await
 }
