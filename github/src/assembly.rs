@@ -182,6 +182,7 @@ impl Assembly {
             reviews: Vec::new(),
             threads: Vec::new(),
             closes: Vec::new(),
+            upkeep: None,
         };
         let mut this = Self {
             facts,

@@ -29,6 +29,7 @@ mod bucket;
 mod classify;
 mod evidence;
 mod hints;
+pub mod maintain;
 pub mod msg_id;
 mod routes;
 mod rules;

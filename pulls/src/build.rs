@@ -112,6 +112,7 @@ pub fn pull(repository: &str, number: u32) -> PullBuilder {
         reviews: Vec::new(),
         threads: Vec::new(),
         closes: Vec::new(),
+        upkeep: None,
     };
     PullBuilder {
         facts,

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{Login, PrNumber, PrRef, RepoName, Sha};
+use crate::upkeep::Upkeep;
 
 /// A moment in UTC.
 pub type Time = DateTime<Utc>;
@@ -58,6 +59,7 @@ macro_rules! words {
         }
     };
 }
+pub(crate) use words;
 
 words! {
     /// Whether a pull request is open.
@@ -192,6 +194,9 @@ pub struct PullFacts {
     pub threads: Vec<Thread>,
     /// The issues that it would close.
     pub closes: Vec<ClosingIssue>,
+    /// What only the maintainer's half reads; `None` in the author's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upkeep: Option<Upkeep>,
 }
 
 /// The commit proposed.
@@ -214,7 +219,7 @@ pub struct Head {
 }
 
 /// What a pull request would be merged into.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Base {
     /// The branch.
     pub branch: String,

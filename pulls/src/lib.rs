@@ -6,7 +6,7 @@
 //! | question | answered by |
 //! | --- | --- |
 //! | which pull request, repository, commit, account | [`ids`] |
-//! | what was read of it | [`facts`] |
+//! | what was read of it | [`facts`], and by the maintainer's half [`upkeep`] |
 //! | what do its checks say together | [`checks::verdict`] |
 //! | does a maintainer wait for the author's answer | [`question::open_questions`] |
 //! | did a maintainer ask to close it | [`asked::asked_to_close`] |
@@ -49,6 +49,7 @@ pub mod prose;
 pub mod question;
 pub mod superseded;
 pub mod threads;
+pub mod upkeep;
 
 pub use facts::PullFacts;
 pub use ids::{Login, PrNumber, PrRef, RepoName, Sha};
