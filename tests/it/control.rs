@@ -9,7 +9,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use world::{DEMO_NOW, PullSpec, World};
 
-use crate::support::{Desk, Hosted, PATIENCE, Running};
+use crate::support::{Desk, Hosted, PATIENCE, Running, wait_for};
 
 fn send(desk: &Desk, id: &str) -> Value {
     desk.json(&[
@@ -158,10 +158,7 @@ fn while_it_runs_a_dispatch_delivers_over_its_socket_and_its_actors_handle_it() 
         ),
         (1, &json!("unread"))
     );
-    let until = Instant::now() + PATIENCE;
-    while state("retro")[0]["state"] != "acked" {
-        assert!(Instant::now() < until, "{}", state("retro"));
-    }
+    wait_for("handled by retro", || state("retro")[0]["state"] == "acked");
     assert_eq!(state("retro").as_array().unwrap().len(), 1);
     running.stop();
     assert!(desk.read("PR_STATE.md").starts_with("# PR State"));

@@ -56,28 +56,23 @@ impl Drop for Small {
     }
 }
 
+/// What sends a message, but for its id.
+const SEND: [&str; 8] = ["send", "qa", "reattest", "--repo", "a/b", "--pr", "7", "--msg-id"];
+
 fn send(desk: &Desk, id: &str) -> Ended {
-    desk.run(&[
-        "send", "qa", "reattest", "--repo", "a/b", "--pr", "7", "--msg-id", id,
-    ])
+    desk.run(&[&SEND[..], &[id]].concat())
+}
+
+/// Sends one that has this many bytes to say.
+fn send_of(desk: &Desk, id: &str, bytes: usize) -> Ended {
+    let payload = format!("{{\"reason\":\"{}\"}}", "x".repeat(bytes));
+    let words = [&SEND[..], &[id, "--payload", &payload]].concat();
+    desk.run(&words)
 }
 
 /// Sends one that is larger than what the mailboxes have set aside.
 fn send_large(desk: &Desk, id: &str) -> Ended {
-    let payload = format!("{{\"reason\":\"{}\"}}", "x".repeat(100_000));
-    desk.run(&[
-        "send",
-        "qa",
-        "reattest",
-        "--repo",
-        "a/b",
-        "--pr",
-        "7",
-        "--msg-id",
-        id,
-        "--payload",
-        &payload,
-    ])
+    send_of(desk, id, 100_000)
 }
 
 fn ids(desk: &Desk) -> Vec<String> {
@@ -174,21 +169,9 @@ fn damage(mailbox: &Path) {
 fn damaged_mailboxes_are_refused_untouched_and_the_mends_that_are_named_work() {
     let desk = Desk::new();
     let all: Vec<String> = (0..40).map(|n| format!("m-{n:02}")).collect();
-    let payload = format!("{{\"reason\":\"{}\"}}", "x".repeat(2_000));
     for id in &all {
-        desk.good(&[
-            "send",
-            "qa",
-            "reattest",
-            "--repo",
-            "a/b",
-            "--pr",
-            "7",
-            "--msg-id",
-            id,
-            "--payload",
-            &payload,
-        ]);
+        let sent = send_of(&desk, id, 2_000);
+        assert_eq!(sent.code, Some(0), "{sent:?}");
     }
     let mailbox = desk.home().join("mailbox");
     let copy = desk.beside("copy");

@@ -3,15 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::Desk;
-
-/// How long a test waits for what must come; never waited out where all is well.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{Desk, Running, wait_for};
 
 /// A desk on which programs are found.
 fn desk() -> Desk {
@@ -58,14 +53,6 @@ fn actor(desk: &Desk, name: &str) -> Value {
         .unwrap()
         .clone();
     actors.into_iter().find(|actor| actor["name"] == name).unwrap()
-}
-
-fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "not {what}");
-        std::thread::yield_now();
-    }
 }
 
 fn is_running(pid: &str) -> bool {
@@ -178,34 +165,15 @@ fn a_script_that_runs_too_long_is_ended_with_what_it_started() {
     wait_for("ended", || !is_running(pid.trim()));
 }
 
-/// A `sweep run` that is ended with the test.
-struct Running(Child);
-
-impl Running {
-    fn of(mut command: Command) -> Self {
-        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
-        Self(quiet.spawn().unwrap())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn a_script_that_outlives_the_grace_is_ended_and_its_message_is_unread_again() {
     let desk = with_script("echo $$ > \"$SWEEP_HOME/pid\"; sleep 600", "");
     desk.write("config.toml", "[actors]\nshutdown_grace = \"0s\"\n");
     send(&desk, "m-1");
-    let mut running = Running::of(desk.command(&["run", "--actors", "notes"]));
+    let running = Running::of(desk.command(&["run", "--actors", "notes"]));
     let file = desk.home().join("pid");
     wait_for("started", || is_there(&file));
-    let terminate = ["-s", "TERM", &running.0.id().to_string()];
-    assert!(Command::new("kill").args(terminate).status().unwrap().success());
-    assert_eq!(running.0.wait().unwrap().code(), Some(0));
+    running.stop();
     let pid = desk.read("pid");
     wait_for("ended", || !is_running(pid.trim()));
     assert_eq!(
@@ -222,11 +190,10 @@ fn a_script_that_outlives_a_killed_run_is_ended_by_the_next_one() {
         "",
     );
     send(&desk, "m-1");
-    let mut running = Running::of(desk.command(&["run", "--actors", "notes"]));
+    let running = Running::of(desk.command(&["run", "--actors", "notes"]));
     let file = desk.home().join("pid");
     wait_for("started", || is_there(&file));
-    running.0.kill().unwrap();
-    running.0.wait().unwrap();
+    running.kill();
     let pid = desk.read("pid");
     assert!(is_running(pid.trim()), "it outlives the run");
     desk.good(&["run", "--once", "--actors", "notes"]);

@@ -3,52 +3,13 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use world::{Lists, World};
 
-use crate::support::{Desk, Hosted, files};
-
-/// How long a condition may take to come about, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A `sweep run` of the record keeper alone, that is killed when this is dropped.
-struct Running(Child);
-
-impl Running {
-    fn start(desk: &Desk) -> Self {
-        let child = desk
-            .command(&["run", "--actors", "retro"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let running = Self(child);
-        let socket = desk.home().join("control.sock");
-        until(|| UnixStream::connect(&socket).is_ok());
-        running
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // With SIGKILL, whatever it is doing.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn until(mut condition: impl FnMut() -> bool) {
-    let end = Instant::now() + PATIENCE;
-    while !condition() {
-        assert!(Instant::now() < end, "it does not come about");
-        std::thread::yield_now();
-    }
-}
+use crate::support::{Desk, Hosted, Running, files, wait_for};
 
 /// A message for `qa` as another program writes it.
 fn line(id: &str) -> String {
@@ -146,7 +107,7 @@ fn beside_a_run_exactly_one_process_keeps_the_mirror() {
             .filter(|(id, _)| !id.starts_with("pr-state-"))
             .collect()
     };
-    until(|| {
+    wait_for("in the mirror", || {
         ours(in_mailbox(&desk, "qa")) == expected
             && in_mirror(&desk, "inbox/qa.jsonl") == in_mailbox(&desk, "qa")
     });

@@ -1,16 +1,13 @@
 //! `sweep report`: the numbers of a home that is at rest, held by a `sweep run`, copied, empty or damaged.
 
 use std::fs;
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use world::{DEMO_NOW, PullSpec, World};
 
-use crate::support::{Desk, Hosted, files};
-
-/// How long a condition may take to come about, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{Desk, Hosted, PATIENCE, Running, files};
 
 /// A line of `pr-state.jsonl`.
 fn seen(ts: &str, pr: u64, bucket: &str) -> String {
@@ -153,17 +150,6 @@ fn what_cannot_be_reported_on_is_said() {
     );
 }
 
-/// Ends the process when it is dropped.
-struct Running(Child);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It has ended where the test went well.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn it_works_beside_a_run_and_on_a_copy_of_its_home() {
     let hosted = Hosted::new(
@@ -173,12 +159,7 @@ fn it_works_beside_a_run_and_on_a_copy_of_its_home() {
             .build(),
     );
     let desk = hosted.desk();
-    let child = desk
-        .command(&["run"])
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    let running = Running(child);
+    let running = Running::of(desk.command(&["run"]));
     let until = Instant::now() + PATIENCE;
     let report = loop {
         assert!(Instant::now() < until, "nothing was recorded");

@@ -107,24 +107,30 @@ pub fn ended(mut command: Command) -> Ended {
 /// How long a condition may take to come about, on a machine that is busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A `sweep run` that is killed when this is dropped.
+/// Waits for a condition, which must come about.
+pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "not {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// A `sweep run` that is killed with SIGKILL when this is dropped.
 pub struct Running(Child);
 
 impl Running {
+    /// Starts the command, and listens to nothing that it says.
+    pub fn of(mut command: Command) -> Self {
+        let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(quiet.spawn().unwrap())
+    }
+
     /// Hosts `retro` alone, and returns once others can ask.
     pub fn start(desk: &Desk) -> Self {
-        let child = desk
-            .command(&["run", "--actors", "retro"])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let running = Self(child);
-        let until = Instant::now() + PATIENCE;
-        while UnixStream::connect(desk.home().join("control.sock")).is_err() {
-            assert!(Instant::now() < until, "nobody listens");
-            std::thread::yield_now();
-        }
+        let running = Self::of(desk.command(&["run", "--actors", "retro"]));
+        let socket = desk.home().join("control.sock");
+        wait_for("listening", || UnixStream::connect(&socket).is_ok());
         // It holds the home by now, and a second one is told so.
         let second = desk.run(&["run", "--actors", "retro"]);
         let holder = format!(

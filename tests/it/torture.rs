@@ -1,12 +1,8 @@
 //! `sweep torture`: kills and full disks, over the real program.
 
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
-use crate::support::Desk;
-
-/// How long a condition may take to come about, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{Desk, wait_for};
 
 /// Kills in an ordinary test run, and with `SWEEP_LONG` set.
 const KILLS: [&str; 2] = ["20", "500"];
@@ -55,14 +51,11 @@ fn torture_that_is_interrupted_cleans_up() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let until = Instant::now() + PATIENCE;
-    while !scratch(&desk)
-        .iter()
-        .any(|name| desk.beside(name).join("mailbox-0").exists())
-    {
-        assert!(Instant::now() < until, "no round began");
-        std::thread::yield_now();
-    }
+    wait_for("in a round", || {
+        scratch(&desk)
+            .iter()
+            .any(|name| desk.beside(name).join("mailbox-0").exists())
+    });
     let sent = Command::new("kill")
         .args(["-s", "INT", &torture.id().to_string()])
         .status()

@@ -103,12 +103,7 @@ async fn a_drain_hands_back_what_does_not_finish_with_its_attempt() {
 #[tokio::test]
 async fn a_drain_does_not_wait_for_a_handler_that_cannot_be_stopped() {
     let bench = Bench::new();
-    let running = bench
-        .host()
-        .child(endless(), Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(endless()).await;
     bench.tell("worker", "block", Deed::Block).await;
     bench.until_noted("worker block", 1).await;
     let mut drained = tokio::spawn(running.drain(SECOND));

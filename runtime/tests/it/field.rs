@@ -218,12 +218,7 @@ async fn a_mailbox_that_is_full_gets_nothing_more_from_takts_and_acks_pass() {
 async fn a_turn_that_was_given_up_overwrites_nothing_when_it_ends_after_all() {
     let bench = Bench::new();
     let spec = ChildSpec::default().deadline(10 * SECOND);
-    let running = bench
-        .host()
-        .child(spec, Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(spec).await;
     bench.tell("worker", "block", Deed::Block).await;
     bench.until_noted("worker block", 1).await;
     bench

@@ -287,12 +287,7 @@ async fn a_delivery_that_was_given_up_is_given_back_when_the_disk_is_well_again(
         max_attempts: 1,
         ..Policy::default()
     });
-    let running = bench
-        .host()
-        .child(spec, Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(spec).await;
     bench.tell("worker", "blocks", Deed::Block).await;
     bench.until_noted("worker blocks", 1).await;
     ward.is(Disk::ReadOnly);

@@ -136,12 +136,7 @@ async fn an_error_without_explanation_and_a_missed_deadline_each_cost_an_attempt
         .policy(once)
         .limits(at_once())
         .deadline_of("work", 30 * SECOND);
-    let running = bench
-        .host()
-        .child(spec, Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(spec).await;
     bench.tell("worker", "crash", Deed::Crash).await;
     bench.tell("worker", "hang", Deed::Hang).await;
     bench.tell("worker", "fine", Deed::Succeed).await;
@@ -177,12 +172,7 @@ async fn an_error_without_explanation_and_a_missed_deadline_each_cost_an_attempt
 async fn a_long_handler_that_shows_progress_keeps_its_deadline_away() {
     let bench = Bench::new();
     let spec = ChildSpec::default().deadline(60 * SECOND);
-    let running = bench
-        .host()
-        .child(spec, Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(spec).await;
     bench.tell("worker", "long", Deed::Progress).await;
     bench.until_noted("worker long", 1).await;
     for _ in 0..20 {
@@ -252,12 +242,7 @@ async fn a_message_that_kills_its_actor_again_and_again_does_not_take_it_down() 
         ..Policy::default()
     };
     let spec = ChildSpec::default().policy(often).limits(at_once());
-    let running = bench
-        .host()
-        .child(spec, Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(spec).await;
     bench.tell("worker", "killer", Deed::Panic).await;
     bench
         .until(&running, |o| o.actor("worker").unwrap().quarantined == 1)
@@ -273,12 +258,7 @@ async fn a_message_that_kills_its_actor_again_and_again_does_not_take_it_down() 
 async fn many_messages_to_an_actor_that_fails(over: Over) {
     const MESSAGES: u64 = 10_000;
     let bench = Bench::over(over);
-    let running = bench
-        .host()
-        .child(endless(), Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(endless()).await;
     let deed = |n: u64| match n % 200 {
         99 => Deed::Panic,
         199 => Deed::Retry,

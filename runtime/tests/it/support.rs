@@ -340,8 +340,13 @@ impl Bench {
 
     /// Hosts the worker alone.
     pub async fn worker(&self) -> Running {
+        self.worker_as(ChildSpec::default()).await
+    }
+
+    /// Hosts the worker alone, in this way.
+    pub async fn worker_as(&self, spec: ChildSpec) -> Running {
         self.host()
-            .actor(Worker::build(&self.script))
+            .child(spec, Worker::build(&self.script))
             .start()
             .await
             .unwrap()

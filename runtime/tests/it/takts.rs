@@ -111,12 +111,7 @@ async fn a_takt_that_hangs_is_overdue_and_its_actor_is_seen() {
     let bench = Bench::new();
     bench.script.takts.lock().unwrap().push(Deed::Hang);
     let spec = runtime::ChildSpec::default().takt(EVERY).deadline(10 * EVERY);
-    let running = bench
-        .host()
-        .child(spec, Worker::build(&bench.script))
-        .start()
-        .await
-        .unwrap();
+    let running = bench.worker_as(spec).await;
     bench.until(&running, |o| state(o, "worker") == "running").await;
     assert_eq!(keys(&running.overview().await.unwrap()), Vec::<&str>::new());
     bench.clock.advance(EVERY + SECOND);

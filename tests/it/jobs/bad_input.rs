@@ -9,9 +9,9 @@ use serde_json::Value;
 use world::{Association, CommitSpec, PullSpec, RepoSpec, ReviewSpec, World, hours_ago};
 
 use super::site::{
-    NOW, Repos, assert_nothing_left, at, desk, failing, hosted, message, outcome, processes, round, wait_for,
+    NOW, Repos, assert_nothing_left, at, desk, failing, hosted, message, outcome, processes, round,
 };
-use crate::support::{Desk, Hosted};
+use crate::support::{Desk, Hosted, wait_for};
 
 const GATE: &str = "[drip]\npush = true\n\n[[qa.gates]]\nrepo = \"o/r\"\ncommands = [\"sh gate.sh\"]\n";
 

@@ -13,10 +13,8 @@ use serde_json::Value;
 use world::{CommitSpec, hours_ago};
 
 use super::forge::Forge;
-use super::site::{
-    NOW, Repos, assert_nothing_left, at, desk, failing, guarded, hosted, message, processes, wait_for,
-};
-use crate::support::{Desk, Hosted, files};
+use super::site::{NOW, Repos, assert_nothing_left, at, desk, failing, guarded, hosted, message, processes};
+use crate::support::{Desk, Hosted, files, wait_for};
 
 /// Kills in an ordinary test run.
 const KILLS: u32 = 10;

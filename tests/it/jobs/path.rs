@@ -5,7 +5,8 @@ use std::fs;
 use serde_json::Value;
 use world::{Association, CommentSpec, ReviewSpec, ThreadSpec, hours_ago};
 
-use super::site::{Repos, assert_nothing_left, at, desk, failing, hosted, outcome, round, wait_for};
+use super::site::{Repos, assert_nothing_left, at, desk, failing, hosted, outcome, round};
+use crate::support::wait_for;
 
 /// Starts one process in the gate's group and one outside of it, and waits for both.
 const NEVER_ENDS: &str = "sleep 1000 & echo $! >> \"$PIDS\"\nsetsid sleep 1000 & echo $! >> \"$PIDS\"\necho $$ >> \"$PIDS\"\nwait\n";

@@ -12,9 +12,10 @@ use std::thread;
 use world::{Association, CommentSpec, ThreadSpec, hours_ago};
 
 use super::site::{
-    NOW, Repos, assert_nothing_left, at, basic, desk, failing, guarded, hosted, outcome, processes, wait_for,
+    NOW, Repos, assert_nothing_left, at, basic, desk, failing, guarded, hosted, outcome, processes,
 };
 use crate::support::files;
+use crate::support::wait_for;
 
 /// Looks for a token, as it is and as HTTP writes it.
 #[derive(Clone)]

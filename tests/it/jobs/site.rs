@@ -4,7 +4,6 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
 
 use base64::Engine as _;
 use serde_json::Value;
@@ -12,7 +11,7 @@ use tempfile::TempDir;
 use world::{CheckSpec, CommitSpec, PullSpec, World, hours_ago};
 
 use super::forge::{Forge, Request, Verdict};
-use crate::support::{Desk, Ended, Hosted, PATIENCE, files};
+use crate::support::{Desk, Ended, Hosted, files};
 
 /// Where git and the shell are found.
 pub const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -244,15 +243,6 @@ pub fn processes(place: &Path) -> Vec<Process> {
     });
     all.filter(|process| process.command.contains(&place) || process.environment.contains(&place))
         .collect()
-}
-
-/// Waits for a condition.
-pub fn wait_for(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < PATIENCE, "not {what}");
-        std::thread::yield_now();
-    }
 }
 
 /// Fails where a work tree, a lock, a socket or a process is left.
