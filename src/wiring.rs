@@ -524,6 +524,7 @@ fn at_rest(registry: &Registry, mailboxes: &[MailboxStatus], config: &Config, no
         unread_limit: config.actors.unread_limit.get(),
         watermarks: watermarks(config),
         refused: None,
+        told: &[],
     };
     let attention = attention(&seen, &[]);
     Overview { actors, attention }

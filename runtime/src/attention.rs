@@ -36,6 +36,8 @@ pub struct Seen<'a> {
     pub watermarks: Watermarks,
     /// What the mailboxes refuse to do, if anything.
     pub refused: Option<&'a RefusedByStore>,
+    /// What actors say of themselves ([`Turn::attend`](crate::Turn::attend)).
+    pub told: &'a [Attention],
 }
 
 /// The mailboxes do not take, give or settle messages: their disk is full, or fails.
@@ -102,6 +104,7 @@ pub fn attention(seen: &Seen<'_>, before: &[Attention]) -> Vec<Attention> {
         mend: "make room on the disk, or mend it; what was acknowledged is safe, and the actors go on by themselves"
             .to_owned(),
     }));
+    found.extend_from_slice(seen.told);
     for new in &mut found {
         if let Some(known) = before.iter().find(|known| known.key == new.key) {
             new.since = known.since.min(new.since);
@@ -329,6 +332,7 @@ mod tests {
                 unread_limit: UNREAD_LIMIT,
                 watermarks: Watermarks { soft: 10, hard: 20 },
                 refused: None,
+                told: &[],
             },
             before,
         )
@@ -461,6 +465,7 @@ mod tests {
             unread_limit: UNREAD_LIMIT,
             watermarks: Watermarks::default(),
             refused: Some(&refused),
+            told: &[],
         };
         let found = attention(&seen, &[]);
         let [one] = &found[..] else { panic!("{found:?}") };

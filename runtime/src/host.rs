@@ -228,6 +228,7 @@ impl HostBuilder {
             clock: self.clock,
             evaluate_at: self.evaluate_at,
             overview: overview.subscribe(),
+            told: Arc::default(),
         };
         let plant = Arc::new(Plant {
             mailboxes: self.mailboxes,
@@ -250,6 +251,7 @@ impl HostBuilder {
             unread_limit: self.unread_limit,
             watermarks: self.watermarks,
             counted: Arc::default(),
+            one_at_a_time: Arc::default(),
         };
         // Whoever is started first already sees what there is.
         surveyor.survey().await?;

@@ -94,6 +94,7 @@ impl OneShot {
                 clock,
                 evaluate_at: None,
                 overview,
+                told: Arc::default(),
             },
         }
     }

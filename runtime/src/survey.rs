@@ -25,6 +25,8 @@ pub(crate) struct Surveyor {
     pub(crate) watermarks: Watermarks,
     /// What the mailboxes held when they last said so.
     pub(crate) counted: Arc<Guarded<Vec<MailboxStatus>>>,
+    /// One survey at a time: of two side by side the one that counted first could have the last word.
+    pub(crate) one_at_a_time: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Surveyor {
@@ -69,6 +71,7 @@ impl Surveyor {
     ///
     /// When the mailboxes are closed. While they fail it shows what they last held, and says so.
     pub(crate) async fn survey(&self) -> Result<Arc<Overview>, MailboxError> {
+        let _alone = self.one_at_a_time.lock().await;
         let mailboxes = self.count().await?;
         let now = self.plant.now();
         let refused = self.plant.trouble().map(|trouble| RefusedByStore {
@@ -80,6 +83,7 @@ impl Surveyor {
             .actors()
             .map(|name| (name, registry.intents(name).unwrap_or_default()));
         let actors = status::actors(declared, &supervised(&self.roster, now), &mailboxes);
+        let told = self.plant.surroundings.told.all();
         let mut overview = Arc::<Overview>::default();
         self.overview.send_modify(|current| {
             let seen = Seen {
@@ -89,6 +93,7 @@ impl Surveyor {
                 unread_limit: self.unread_limit,
                 watermarks: self.watermarks,
                 refused: refused.as_ref(),
+                told: &told,
             };
             let attention = attention(&seen, &current.attention);
             say_changes(&current.attention, &attention);

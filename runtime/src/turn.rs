@@ -3,7 +3,8 @@
 mod deadline;
 mod sending;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use child::{Command, Finished};
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -32,6 +33,25 @@ pub(crate) struct Surroundings {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) evaluate_at: Option<DateTime<Utc>>,
     pub(crate) overview: watch::Receiver<Arc<Overview>>,
+    pub(crate) told: Arc<Told>,
+}
+
+/// What actors want a person to look at, each its own list.
+#[derive(Default)]
+pub(crate) struct Told(Mutex<BTreeMap<MailboxName, Vec<Attention>>>);
+
+impl Told {
+    pub(crate) fn all(&self) -> Vec<Attention> {
+        self.lock().values().flatten().cloned().collect()
+    }
+
+    fn put(&self, actor: &MailboxName, list: Vec<Attention>) {
+        self.lock().insert(actor.clone(), list);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<MailboxName, Vec<Attention>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Surroundings {
@@ -135,6 +155,13 @@ impl Turn {
     /// What a person must look at, as last derived.
     pub fn attention(&self) -> Vec<Attention> {
         self.surroundings.overview.borrow().attention.clone()
+    }
+
+    /// Says what a person must look at about this actor's work, in place of what it said before: it is shown where
+    /// the supervisor's own attention is, until the actor says otherwise or the process ends. An empty list says
+    /// that all is well.
+    pub fn attend(&mut self, list: Vec<Attention>) {
+        self.surroundings.told.put(&self.actor, list);
     }
 
     /// Reads a file; `None` where there is none.

@@ -41,6 +41,7 @@ fn surroundings(declare: impl FnOnce(&mut Registry)) -> Surroundings {
         clock: Arc::new(ManualClock::at(Moment::from_millis(1_000))),
         evaluate_at: Some("2020-01-01T00:00:00Z".parse().unwrap()),
         overview: watch::Sender::new(Arc::default()).subscribe(),
+        told: Arc::default(),
     }
 }
 

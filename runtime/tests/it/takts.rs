@@ -147,3 +147,65 @@ async fn what_a_takt_sends_is_handled_before_it_is_quiet() {
     assert_eq!(bench.status("clerk").await.acked, 1);
     running.drain(SECOND).await;
 }
+
+runtime::message! {
+    enum WatcherMessage {}
+}
+
+/// Says in its first takt what a person must look at, and in its second that all is well.
+struct Watcher {
+    takts: std::sync::Arc<std::sync::atomic::AtomicU64>,
+}
+
+impl runtime::Actor for Watcher {
+    const NAME: &'static str = "watcher";
+    type Message = WatcherMessage;
+
+    async fn handle(
+        &mut self,
+        message: WatcherMessage,
+        _: &mut runtime::Turn,
+    ) -> Result<runtime::Done, runtime::Fault> {
+        match message {}
+    }
+
+    async fn takt(&mut self, turn: &mut runtime::Turn) -> Result<runtime::Done, runtime::Fault> {
+        let is_first = self.takts.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0;
+        let since = turn.moment();
+        turn.attend(if is_first {
+            vec![runtime::Attention {
+                key: "budget/watcher".to_owned(),
+                since,
+                text: "the budget is spent".to_owned(),
+                mend: "raise it".to_owned(),
+            }]
+        } else {
+            Vec::new()
+        });
+        Ok(runtime::Done::new("watched"))
+    }
+}
+
+#[tokio::test]
+async fn what_an_actor_says_of_itself_is_attention_until_it_says_otherwise() {
+    let bench = Bench::new();
+    let takts = std::sync::Arc::default();
+    let running = bench
+        .host()
+        .takt(EVERY, move |_| {
+            Ok(Watcher {
+                takts: std::sync::Arc::clone(&takts),
+            })
+        })
+        .start()
+        .await
+        .unwrap();
+    let keys_of = |overview: &runtime::Overview| -> Vec<String> {
+        overview.attention.iter().map(|one| one.key.clone()).collect()
+    };
+    let overview = bench.until(&running, |o| keys_of(o) == ["budget/watcher"]).await;
+    assert_eq!(overview.attention[0].text, "the budget is spent");
+    bench.clock.advance(EVERY);
+    bench.until(&running, |o| keys_of(o).is_empty()).await;
+    running.drain(SECOND).await;
+}
