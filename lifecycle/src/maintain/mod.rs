@@ -4,20 +4,37 @@
 //! | question | answered by |
 //! | --- | --- |
 //! | what was seen | [`Evidence`] |
-//! | which one of the eleven states, and why | [`State`], [`Projected`] |
+//! | which one of the eleven states, and why | [`project`], [`why()`] |
+//! | does the ready gate pass, and if not, which condition fails | [`gate()`] |
+//! | when is it looked at again | [`deadlines`] |
+//! | what is written down after a visit | [`step()`] |
+//! | what would be said on GitHub | [`wanted()`] |
 //! | what the configuration decides | [`Settings`] |
-//! | what is written down | [`StateRow`], [`Transition`] |
-//! | what would be said on GitHub | [`Wanted`] |
 
+pub mod build;
+mod clocks;
+mod deadline;
 mod evidence;
+mod gate;
+mod projection;
 mod record;
 mod settings;
 mod state;
+mod step;
+mod wanted;
+mod why;
 
+pub use clocks::Rung;
+pub use deadline::{Deadline, DeadlineKind, REREAD, deadlines};
 pub use evidence::{
     Activity, ActivityKind, Assignment, CheckSeen, Evidence, FindingCounts, HeadReview, HeadSeen,
     Mergeability, Owner, Required, RequiredOutcome, RequiredSeen, Reviews, VERSION,
 };
+pub use gate::{GateCondition, GateId, NEVER_REPORTED_AFTER, gate};
+pub use projection::{Rule, project};
 pub use record::{Artifact, Epoch, StateRow, Switch, Transition, Wanted};
 pub use settings::{AutoReview, LabelRule, OwnerRule, Settings, Signal, Switches};
-pub use state::{Projected, State, SubStatus};
+pub use state::{Projected, State, SubStatus, UnknownWord};
+pub use step::{Before, FLIPS, Step, flips, step};
+pub use wanted::wanted;
+pub use why::{RuleLine, Why, why};

@@ -7,6 +7,7 @@ use pulls::{Login, PrRef, Sha};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::evidence::Owner;
 use super::state::{State, SubStatus};
 
 /// Which life of the two tables it is. It never goes back, so that a page of one life is not taken for one of
@@ -120,8 +121,8 @@ pub struct Wanted {
     pub artifact: Artifact,
     /// What tells it apart: an artifact of one key is said once.
     pub key: String,
-    /// Whom it speaks to.
-    pub to: Vec<Login>,
+    /// Whom it speaks to; nobody where nobody is configured.
+    pub to: Vec<Owner>,
     /// The setting that lets it out.
     pub switch: Switch,
     /// Whether that setting is on.

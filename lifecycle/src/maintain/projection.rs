@@ -1,0 +1,269 @@
+//! The projection: which one of the eleven states the evidence gives (RFC, "Projection order").
+
+use pulls::escape;
+use pulls::facts::PullState;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::clocks::Rung;
+use super::evidence::{Evidence, HeadReview, Owner};
+use super::gate::{self, Checked, GateId, days};
+use super::settings::Settings;
+use super::state::{Projected, State, SubStatus};
+
+/// A rule of the projection. The first that holds decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// Merged or closed on GitHub.
+    Closed,
+    /// A draft on GitHub.
+    Draft,
+    /// Managed, and no person did anything for `PARK_DAYS`.
+    Parked,
+    /// Managed, and no person did anything for `STALE_PR_DAYS`.
+    Stale,
+    /// Nobody looked for its owner yet.
+    New,
+    /// No review on any head, not claimed by the sweep, no owner.
+    NeedsOwner,
+    /// No review on any head, not claimed by the sweep, an owner.
+    OwnerRouted,
+    /// A required or watched check is red.
+    CiFailing,
+    /// Reviewed with an open blocker or major, or in conflict.
+    ChangesRequested,
+    /// Its head is not reviewed, or its checks are not complete.
+    UnderReview,
+    /// The ready gate passed.
+    ReadyForMaintainer,
+    /// Reviewed and green, and the gate does not pass.
+    GateBlocked,
+    /// Nothing else holds: counted, and nothing is done.
+    Fallback,
+}
+
+impl Rule {
+    /// All of them in order.
+    pub const ALL: [Self; 13] = [
+        Self::Closed,
+        Self::Draft,
+        Self::Parked,
+        Self::Stale,
+        Self::New,
+        Self::NeedsOwner,
+        Self::OwnerRouted,
+        Self::CiFailing,
+        Self::ChangesRequested,
+        Self::UnderReview,
+        Self::ReadyForMaintainer,
+        Self::GateBlocked,
+        Self::Fallback,
+    ];
+
+    /// The state that it gives.
+    pub fn state(self) -> State {
+        match self {
+            Self::Closed => State::Closed,
+            Self::Draft => State::Draft,
+            Self::Parked => State::Parked,
+            Self::Stale => State::Stale,
+            Self::New => State::New,
+            Self::NeedsOwner => State::NeedsOwner,
+            Self::OwnerRouted => State::OwnerRouted,
+            Self::CiFailing => State::CiFailing,
+            Self::ChangesRequested => State::ChangesRequested,
+            Self::UnderReview | Self::GateBlocked | Self::Fallback => State::UnderReview,
+            Self::ReadyForMaintainer => State::ReadyForMaintainer,
+        }
+    }
+}
+
+/// The one state of a pull request. Total and deterministic; the order of lists in the evidence changes nothing.
+///
+/// ```
+/// use lifecycle::maintain::{Settings, State, build, project};
+/// let evidence = build::ready("o/r#7").idle_days(8).done();
+/// let projected = project(&evidence, &Settings::default());
+/// assert_eq!(projected.state, State::Stale); // stale goes before ready
+/// assert_eq!(projected.reason, "no person did anything for 8 days");
+/// ```
+pub fn project(evidence: &Evidence, settings: &Settings) -> Projected {
+    let rule = decide(evidence, settings);
+    Projected {
+        state: rule.state(),
+        sub_status: beside(rule, evidence, settings),
+        reason: reason(rule, evidence, settings),
+    }
+}
+
+/// The first rule that holds.
+pub(super) fn decide(evidence: &Evidence, settings: &Settings) -> Rule {
+    Rule::ALL
+        .into_iter()
+        .find(|rule| holds(*rule, evidence, settings))
+        // The last one always holds.
+        .unwrap_or(Rule::Fallback)
+}
+
+/// Whether no review was tried on any head and the sweep has not claimed this one.
+fn is_undiscovered(evidence: &Evidence) -> bool {
+    let reviews = &evidence.reviews;
+    reviews.attempts == 0 && !reviews.is_claimed && reviews.of_head == HeadReview::None
+}
+
+fn is_reviewed(evidence: &Evidence) -> bool {
+    matches!(evidence.reviews.of_head, HeadReview::Completed { .. })
+}
+
+/// Whether a rule holds by itself, whatever came before it.
+pub(super) fn holds(rule: Rule, evidence: &Evidence, settings: &Settings) -> bool {
+    let is_open = evidence.state == PullState::Open;
+    let owner = evidence.assignment.as_ref().map(|assignment| &assignment.owner);
+    let idle_for = |rung: Rung| evidence.is_managed(settings) && evidence.idle() >= rung.after(settings);
+    match rule {
+        Rule::Closed => matches!(evidence.state, PullState::Closed | PullState::Merged),
+        // A state that GitHub does not know today is none of ours.
+        Rule::Fallback => true,
+        _ if !is_open => false,
+        Rule::Draft => evidence.is_draft,
+        Rule::Parked => idle_for(Rung::Park),
+        Rule::Stale => idle_for(Rung::Stale),
+        Rule::New => owner.is_none(),
+        Rule::NeedsOwner => is_undiscovered(evidence) && matches!(owner, Some(None)),
+        Rule::OwnerRouted => is_undiscovered(evidence) && matches!(owner, Some(Some(_))),
+        Rule::CiFailing => gate::verdict(evidence, settings).is_red(),
+        Rule::ChangesRequested => {
+            is_reviewed(evidence) && evidence.findings.open > 0 || gate::is_conflicting(evidence)
+        }
+        Rule::UnderReview => !is_reviewed(evidence) || gate::verdict(evidence, settings) == Checked::Pending,
+        Rule::ReadyForMaintainer => gate::first_failure(evidence, settings).is_none(),
+        Rule::GateBlocked => is_reviewed(evidence),
+    }
+}
+
+/// What is said beside the state that a rule gives.
+fn beside(rule: Rule, evidence: &Evidence, settings: &Settings) -> Option<SubStatus> {
+    match rule {
+        Rule::ChangesRequested if gate::is_conflicting(evidence) => Some(SubStatus::Conflict),
+        Rule::UnderReview => match evidence.reviews.of_head {
+            HeadReview::Completed { .. } => Some(SubStatus::CiPending),
+            HeadReview::Queued => Some(SubStatus::Queued),
+            HeadReview::Running => Some(SubStatus::Running),
+            HeadReview::None | HeadReview::Failed => Some(awaiting(evidence, settings)?),
+        },
+        Rule::NeedsOwner => awaiting(evidence, settings).or(Some(SubStatus::Unrouted)),
+        Rule::OwnerRouted => awaiting(evidence, settings),
+        Rule::ReadyForMaintainer if evidence.merge_queue_position.is_some() => Some(SubStatus::InMergeQueue),
+        Rule::ReadyForMaintainer if !is_routed(evidence) => Some(SubStatus::Unrouted),
+        Rule::GateBlocked => Some(SubStatus::GateBlocked),
+        Rule::Fallback => Some(SubStatus::Unclassified),
+        _ => None,
+    }
+}
+
+/// What an unreviewed head waits for.
+fn awaiting(evidence: &Evidence, settings: &Settings) -> Option<SubStatus> {
+    match (evidence.is_legacy, settings.auto_review.is_on) {
+        (true, _) => Some(SubStatus::Legacy),
+        (false, true) => Some(SubStatus::AwaitingSweep),
+        (false, false) => None,
+    }
+}
+
+fn is_routed(evidence: &Evidence) -> bool {
+    evidence
+        .assignment
+        .as_ref()
+        .is_some_and(|assignment| assignment.owner.is_some())
+}
+
+/// Why a rule decided, in one line.
+pub(super) fn reason(rule: Rule, evidence: &Evidence, settings: &Settings) -> String {
+    match rule {
+        Rule::Closed => closed(evidence),
+        Rule::Draft => "it is a draft".to_owned(),
+        Rule::Parked | Rule::Stale => format!("no person did anything for {}", days(evidence.idle())),
+        Rule::New => "seen; its owner is looked for in the next cycle".to_owned(),
+        Rule::NeedsOwner => match &evidence.assignment {
+            Some(assignment) => format!("no owner: {}", escape::line(&assignment.reason)),
+            None => "no owner".to_owned(),
+        },
+        Rule::OwnerRouted => match &evidence.assignment {
+            Some(assignment) => format!(
+                "{}: {}",
+                owner(assignment.owner.as_ref()),
+                escape::line(&assignment.reason)
+            ),
+            None => "owned".to_owned(),
+        },
+        Rule::CiFailing => gate::checks_say(evidence, settings),
+        Rule::ChangesRequested => match (gate::is_conflicting(evidence), evidence.findings.open) {
+            (true, _) if !is_reviewed(evidence) => conflict(evidence),
+            (true, 0) => conflict(evidence),
+            (true, open) => format!("{}; {open} open findings of weight", conflict(evidence)),
+            (false, _) => gate::because(GateId::Findings, evidence, settings),
+        },
+        Rule::UnderReview if is_reviewed(evidence) => gate::checks_say(evidence, settings),
+        Rule::UnderReview => gate::because(GateId::Reviewed, evidence, settings),
+        Rule::ReadyForMaintainer => match evidence.merge_queue_position {
+            Some(position) => format!("ready, and at place {position} of the merge queue"),
+            None => ready(evidence, settings),
+        },
+        Rule::GateBlocked => match gate::first_failure(evidence, settings) {
+            Some(id) => gate::because(id, evidence, settings),
+            None => "the gate passes".to_owned(),
+        },
+        Rule::Fallback => format!(
+            "no rule knows this evidence; GitHub says {}",
+            escape::line(evidence.state.as_str())
+        ),
+    }
+}
+
+fn closed(evidence: &Evidence) -> String {
+    let how = match evidence.state {
+        PullState::Merged => "merged",
+        _ => "closed",
+    };
+    match &evidence.closing {
+        Some(closing) => {
+            let by = closing.by.as_ref().map(|by| format!(" by {}", by.login));
+            format!(
+                "{how} on {}{}",
+                closing.at.format("%Y-%m-%d"),
+                by.unwrap_or_default()
+            )
+        }
+        None => how.to_owned(),
+    }
+}
+
+fn conflict(evidence: &Evidence) -> String {
+    let base = escape::clamp(&escape::line(&evidence.base.branch), 100);
+    match evidence.mergeability.is_stale {
+        true => format!("in conflict with {base}, as last known"),
+        false => format!("in conflict with {base}"),
+    }
+}
+
+fn ready(evidence: &Evidence, settings: &Settings) -> String {
+    let disputed = match evidence.findings.disputed {
+        0 => String::new(),
+        count => format!(", {count} disputed"),
+    };
+    format!(
+        "reviewed{disputed}; {}; {}",
+        gate::because(GateId::Checks, evidence, settings),
+        gate::because(GateId::Mergeable, evidence, settings)
+    )
+}
+
+/// An owner by name.
+pub(super) fn owner(owner: Option<&Owner>) -> String {
+    match owner {
+        Some(Owner::User(login)) => login.to_string(),
+        Some(Owner::Team(team)) => escape::line(team),
+        None => "nobody".to_owned(),
+    }
+}
