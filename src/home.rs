@@ -72,7 +72,12 @@ impl Home {
         let (path, source) = if let Some(flag) = flag {
             (flag.to_owned(), Source::Flag { flag: "--home" })
         } else if let Some(path) = named(variable) {
-            (path, Source::Environment { variable: VARIABLE })
+            (
+                path,
+                Source::Environment {
+                    variable: VARIABLE.into(),
+                },
+            )
         } else if let Some(user_home) = named(user_home) {
             (user_home.join(".sweep"), Source::Default)
         } else {

@@ -106,7 +106,9 @@ pub fn source() -> Source {
             Source::Program {
                 command: "gh auth token",
             },
-            |variable| Source::Environment { variable },
+            |variable| Source::Environment {
+                variable: variable.into(),
+            },
         )
 }
 

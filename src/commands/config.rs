@@ -40,7 +40,9 @@ pub fn run(context: &Context, listing: &Listing) -> Result<(), Failure> {
 fn surroundings(context: &Context) -> Result<Vec<Entry>, Failure> {
     let endpoints = endpoints()?;
     let named_by = |variable: &'static str| match std::env::var_os(variable) {
-        Some(value) if !value.is_empty() => Source::Environment { variable },
+        Some(value) if !value.is_empty() => Source::Environment {
+            variable: variable.into(),
+        },
         _ => Source::Default,
     };
     let entry = |key: &str, value: String, source| Entry {

@@ -236,11 +236,11 @@ impl Value for Intents {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Config;
+    use super::super::{Config, Environment};
     use super::*;
 
     fn parsed(text: &str) -> Result<ActorFile, String> {
-        let config = Config::parse(Path::new("config.toml"), "").unwrap();
+        let config = Config::read(Path::new("config.toml"), "", Environment::empty()).unwrap();
         let file = PathBuf::from("/home/actors/notes.toml");
         parse(file, "notes".parse().unwrap(), text, &config.actors).map_err(|error| match error {
             ConfigError::UnknownKey { ref nearest, .. } => format!("{error}; nearest {nearest}"),
@@ -324,7 +324,7 @@ mod tests {
     #[test]
     fn one_file_is_one_actor_and_nothing_else_in_the_folder_is() {
         let home = tempfile::tempdir().unwrap();
-        let config = Config::parse(Path::new("config.toml"), "").unwrap();
+        let config = Config::read(Path::new("config.toml"), "", Environment::empty()).unwrap();
         let load = || load(home.path(), &config.actors);
         assert_eq!(load().unwrap(), []);
         let write = |name: &str, text: &str| {

@@ -83,6 +83,14 @@ pub enum ConfigError {
         /// What is wrong with it.
         reason: String,
     },
+    /// A variable whose value makes no sense.
+    #[error("environment variable {variable}: {reason}")]
+    Variable {
+        /// Which.
+        variable: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The declaration of an actor.
     #[error(transparent)]
     Actor(#[from] Box<ActorFileError>),

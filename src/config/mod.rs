@@ -1,8 +1,10 @@
 //! `<home>/config.toml`: every key optional, an unknown one an error, each value with its source
-//! (contract, section 1). `examples/config.toml` holds every key with its default.
+//! (contract, section 1). Variables of the environment go before `[lifecycle]`. `examples/config.toml` holds every key with its default.
 
 mod actors;
+mod environment;
 mod error;
+mod lifecycle;
 mod reader;
 mod size;
 mod value;
@@ -17,7 +19,9 @@ use mailbox::rotation::Rotation;
 use pulls::Login;
 
 pub use actors::{ActorFile, ActorFileError};
+pub use environment::Environment;
 pub use error::ConfigError;
+pub use lifecycle::Lifecycle;
 pub use reader::{Entry, Source};
 pub use value::Backend;
 pub use work::Work;
@@ -46,6 +50,9 @@ pub struct Config {
     pub files: Files,
     /// What the receiving actors may do.
     pub work: Work,
+    /// The maintainer's half.
+    #[allow(dead_code, reason = "the commands that go by it follow")]
+    pub lifecycle: Lifecycle,
     /// The actors that are no Rust types, each from a file of its own.
     pub declared: Vec<ActorFile>,
     /// Every value with its source, in the order of this structure.
@@ -109,7 +116,27 @@ pub struct Files {
 }
 
 /// Keys that are read and checked, and that nothing goes by in this version.
-const WITHOUT_EFFECT: [&str; 1] = ["drip.ping"];
+const WITHOUT_EFFECT: [&str; 17] = [
+    "drip.ping",
+    // Nothing is said on GitHub, so that nothing lets it out and nothing counts it.
+    "lifecycle.pr_state_write_budget",
+    "lifecycle.owner_mention_enabled",
+    "lifecycle.ci_note_enabled",
+    "lifecycle.conflict_note_enabled",
+    "lifecycle.ready_page_enabled",
+    "lifecycle.stale_pr_enabled",
+    "lifecycle.idle_ladder_enabled",
+    "lifecycle.allow_post",
+    "lifecycle.post_mode",
+    // Nothing is reviewed, so that there is nothing to dispute.
+    "lifecycle.dispute_scan_enabled",
+    "lifecycle.dispute_scan_interval",
+    "lifecycle.dispute_scan_request_budget",
+    "lifecycle.auto_review_enabled",
+    "lifecycle.auto_review_budget",
+    "lifecycle.auto_review_mode",
+    "lifecycle.auto_review_backfill_per_night",
+];
 
 /// No period below this: a dispatch every second helps nobody, and GitHub counts the requests.
 const SHORTEST: Span = Span::seconds(1);
@@ -130,7 +157,8 @@ impl Config {
             }
             Err(error) => return Err(error),
         };
-        let mut config = Self::parse(&file, &text)?;
+        let look_up = |name: &str| std::env::var_os(name);
+        let mut config = Self::read(&file, &text, Environment::new(&look_up))?;
         config.declared = actors::load(home, &config.actors).map_err(Box::new)?;
         Ok(config)
     }
@@ -143,7 +171,7 @@ impl Config {
         }
     }
 
-    /// The keys of the file that nothing goes by in this version, each with its place.
+    /// The settings that somebody made and that nothing goes by in this version, each with its place.
     pub fn without_effect(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| {
             // `qa.gates[0].timeout` is one of `qa.gates.timeout`.
@@ -152,7 +180,7 @@ impl Config {
                 .split(['[', ']'])
                 .filter(|part| part.parse::<usize>().is_err())
                 .collect();
-            WITHOUT_EFFECT.contains(&key.as_str()) && matches!(entry.source, Source::File { .. })
+            WITHOUT_EFFECT.contains(&key.as_str()) && entry.source != Source::Default
         })
     }
 
@@ -165,15 +193,18 @@ impl Config {
         }
     }
 
-    /// Reads a configuration's text; `file` is what errors and sources call it.
-    pub fn parse(file: &Path, text: &str) -> Result<Self, ConfigError> {
-        let (mut reader, mut root) = Reader::parse(file, text)?;
+    /// Reads a configuration's text, and the variables that go before it; `file` is what errors and sources call it.
+    pub fn read(file: &Path, text: &str, environment: Environment<'_>) -> Result<Self, ConfigError> {
+        let (reader, mut root) = Reader::parse(file, text)?;
+        let mut reader = reader.beside(environment);
+        let pr_state = PrState::read(&mut reader, &mut root)?;
         let config = Self {
-            pr_state: PrState::read(&mut reader, &mut root)?,
             actors: Actors::read(&mut reader, &mut root)?,
             mailbox: Mailbox::read(&mut reader, &mut root)?,
             files: Files::read(&mut reader, &mut root)?,
             work: Work::read(&mut reader, &mut root)?,
+            lifecycle: Lifecycle::read(&mut reader, &mut root, &pr_state)?,
+            pr_state,
             declared: Vec::new(),
             entries: Vec::new(),
         };
@@ -302,7 +333,7 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Config, String> {
-        Config::parse(Path::new("config.toml"), text).map_err(|error| match error {
+        Config::read(Path::new("config.toml"), text, Environment::empty()).map_err(|error| match error {
             ConfigError::UnknownKey { ref nearest, .. } => format!("{error}; nearest {nearest}"),
             _ => error.to_string(),
         })
@@ -449,7 +480,7 @@ mod tests {
     fn the_example_is_complete_and_says_the_defaults() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/config.toml");
         let text = read_bounded(&file).unwrap();
-        let example = Config::parse(&file, &text).unwrap();
+        let example = Config::read(&file, &text, Environment::empty()).unwrap();
         let defaults = parsed("").unwrap();
         for entry in &defaults.entries {
             let same = example
@@ -472,7 +503,7 @@ mod tests {
             .map(|line| line.strip_prefix("#: ").unwrap_or(line))
             .flat_map(|line| [line, "\n"])
             .collect();
-        let whole = Config::parse(&file, &uncommented).unwrap();
+        let whole = Config::read(&file, &uncommented, Environment::empty()).unwrap();
         assert_eq!(whole.work.gates.repositories().count(), 1);
         let given = |key: &str| {
             whole
@@ -481,5 +512,6 @@ mod tests {
                 .any(|entry| entry.key == key && !entry.value.is_null())
         };
         assert!(given("investigate.command") && given("qa.gates[0].commands"));
+        assert!(given("lifecycle.stale_coordinator_login") && given("lifecycle.owners[1].signal"));
     }
 }

@@ -1,6 +1,7 @@
-//! Reads a TOML document key by key. What was asked for is what is known, so a key cannot be read and
-//! be missing from the listing, nor be known and read by nobody.
+//! Reads a TOML document key by key, and the variables that go before it. What was asked for is what is known, so a
+//! key cannot be read and be missing from the listing, nor be known and read by nobody.
 
+use std::borrow::Cow;
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::environment::Environment;
 use super::error::ConfigError;
 use super::value::{Refusal, Value, kind};
 
@@ -27,7 +29,7 @@ pub enum Source {
     /// A variable of the environment.
     Environment {
         /// Which.
-        variable: &'static str,
+        variable: Cow<'static, str>,
     },
     /// An option of the command line.
     Flag {
@@ -68,6 +70,7 @@ pub struct Entry {
 pub struct Reader<'t> {
     file: &'t Path,
     text: &'t str,
+    environment: Environment<'t>,
     entries: Vec<Entry>,
     known: Vec<String>,
     unknown: Vec<(String, usize)>,
@@ -79,6 +82,8 @@ pub struct Section<'t> {
     at: usize,
     table: Option<DeTable<'t>>,
     asked: Vec<&'static str>,
+    /// Whether a variable may give a key of it.
+    has_variables: bool,
 }
 
 impl<'t> Reader<'t> {
@@ -94,15 +99,22 @@ impl<'t> Reader<'t> {
             at: 1,
             table: Some(table.into_inner()),
             asked: Vec::new(),
+            has_variables: false,
         };
         let reader = Self {
             file,
             text,
+            environment: Environment::empty(),
             entries: Vec::new(),
             known: Vec::new(),
             unknown: Vec::new(),
         };
         Ok((reader, root))
+    }
+
+    /// The same with an environment beside the document.
+    pub fn beside(self, environment: Environment<'t>) -> Self {
+        Self { environment, ..self }
     }
 
     /// Reads a key that has a default.
@@ -126,12 +138,12 @@ impl<'t> Reader<'t> {
         let outside = |value: &dyn std::fmt::Display| {
             format!("{value} is not between {} and {}", bounds.start(), bounds.end())
         };
-        let read = |value: &DeValue<'_>| match T::read(value) {
+        let judge = |read| match read {
             Ok(value) if !bounds.contains(&value) => Err(Refusal::Value(outside(&value))),
             Err(Refusal::Beyond(value)) => Err(Refusal::Value(outside(&value))),
             read => read,
         };
-        Ok(self.read(section, key, Some(&default), read)?.unwrap_or(default))
+        Ok(self.read(section, key, Some(&default), judge)?.unwrap_or(default))
     }
 
     /// Reads a key that may be absent, with what to show where it is.
@@ -141,57 +153,125 @@ impl<'t> Reader<'t> {
         key: &'static str,
         absent: Option<&T>,
     ) -> Result<Option<T>, ConfigError> {
-        self.read(section, key, absent, T::read)
+        self.read(section, key, absent, |read| read)
     }
 
+    /// What a variable says goes before what the document says, which must make sense all the same.
     fn read<T: Value>(
         &mut self,
         section: &mut Section<'t>,
         key: &'static str,
         absent: Option<&T>,
-        read: impl Fn(&DeValue<'_>) -> Result<T, Refusal>,
+        judge: impl Fn(Result<T, Refusal>) -> Result<T, Refusal>,
     ) -> Result<Option<T>, ConfigError> {
         let path = section.join(key);
         self.known.push(path.clone());
-        let Some((span, value)) = section.take(key) else {
-            self.entries.push(Entry {
-                key: path,
-                value: absent.map_or(serde_json::Value::Null, T::show),
-                source: Source::Default,
-            });
-            return Ok(None);
+        let in_file = match section.take(key) {
+            None => None,
+            Some((span, value)) => {
+                let line = line_of(self.text, span);
+                let read = judge(T::read(&value))
+                    .map_err(|refusal| self.refused::<T>(&path, line, &value, refusal))?;
+                let file = self.file.to_owned();
+                Some((read, Source::File { file, line }))
+            }
         };
-        let line = line_of(self.text, span);
-        let read = read(&value).map_err(|refusal| match refusal {
-            Refusal::Type => ConfigError::Type {
-                file: self.file.to_owned(),
-                line,
-                key: path.clone(),
-                wanted: T::WANTED,
-                found: kind(&value),
-            },
-            Refusal::Value(reason) => ConfigError::Value {
-                file: self.file.to_owned(),
-                line,
-                key: path.clone(),
-                reason,
-            },
-            Refusal::Beyond(value) => ConfigError::Value {
-                file: self.file.to_owned(),
-                line,
-                key: path.clone(),
-                reason: format!("{value} is out of all bounds"),
-            },
-        })?;
+        let given = match section.has_variables {
+            true => self.variable(key, judge)?.or(in_file),
+            false => in_file,
+        };
+        let (value, source) = match &given {
+            Some((read, source)) => (read.show(), source.clone()),
+            None => (absent.map_or(serde_json::Value::Null, T::show), Source::Default),
+        };
         self.entries.push(Entry {
             key: path,
-            value: read.show(),
-            source: Source::File {
-                file: self.file.to_owned(),
-                line,
-            },
+            value,
+            source,
         });
-        Ok(Some(read))
+        Ok(given.map(|(read, _)| read))
+    }
+
+    /// What the variable says that is named like the key, in capitals.
+    fn variable<T: Value>(
+        &self,
+        key: &str,
+        judge: impl Fn(Result<T, Refusal>) -> Result<T, Refusal>,
+    ) -> Result<Option<(T, Source)>, ConfigError> {
+        let variable = key.to_ascii_uppercase();
+        let refused = |reason| ConfigError::Variable {
+            variable: variable.clone(),
+            reason,
+        };
+        let Some(text) = self.environment.get(&variable).map_err(refused)? else {
+            return Ok(None);
+        };
+        let read = judge(T::of_variable(&text)).map_err(|refusal| match refusal {
+            Refusal::Type => refused(format!("{text:?} is not {}", T::WANTED)),
+            Refusal::Value(reason) => refused(reason),
+            Refusal::Beyond(value) => refused(format!("{value} is out of all bounds")),
+        })?;
+        let variable = Cow::Owned(variable.clone());
+        Ok(Some((read, Source::Environment { variable })))
+    }
+
+    fn refused<T: Value>(
+        &self,
+        path: &str,
+        line: usize,
+        value: &DeValue<'_>,
+        refusal: Refusal,
+    ) -> ConfigError {
+        let reason = match refusal {
+            Refusal::Type => return self.wrong_type(path, line, T::WANTED, value),
+            Refusal::Value(reason) => reason,
+            Refusal::Beyond(value) => format!("{value} is out of all bounds"),
+        };
+        ConfigError::Value {
+            file: self.file.to_owned(),
+            line,
+            key: path.to_owned(),
+            reason,
+        }
+    }
+
+    /// A value that is there without having been asked for one by one.
+    pub fn note(&mut self, key: String, value: serde_json::Value) {
+        let source = Source::Default;
+        self.entries.push(Entry { key, value, source });
+    }
+
+    /// Why two values that were read cannot both hold, said of the first of them that somebody gave.
+    pub fn contradiction(&self, keys: [&str; 2], reason: impl Fn(&str, &str) -> String) -> ConfigError {
+        let [own, other] = keys;
+        let source = |key: &str| {
+            let entry = self.entries.iter().find(|entry| entry.key == key);
+            entry.map_or(Source::Default, |entry| entry.source.clone())
+        };
+        let (own, other) = match source(own) {
+            Source::Default => (other, own),
+            _ => (own, other),
+        };
+        let reason = reason(own, other);
+        match source(own) {
+            Source::Environment { variable } => ConfigError::Variable {
+                variable: variable.into_owned(),
+                reason,
+            },
+            Source::File { file, line } => ConfigError::Value {
+                file,
+                line,
+                key: own.to_owned(),
+                reason,
+            },
+            // Two defaults do not contradict each other.
+            Source::Default | Source::Flag { .. } | Source::Program { .. } => ConfigError::Value {
+                file: self.file.to_owned(),
+                line: 1,
+                key: own.to_owned(),
+                reason,
+            },
+        }
     }
 
     /// Reads a key that its table cannot do without.
@@ -228,6 +308,7 @@ impl<'t> Reader<'t> {
             at,
             table,
             asked: Vec::new(),
+            has_variables: false,
         })
     }
 
@@ -257,6 +338,7 @@ impl<'t> Reader<'t> {
                     at: line,
                     table: Some(self.table(&path, line, WANTED, item.into_inner())?),
                     asked: Vec::new(),
+                    has_variables: false,
                 })
             })
             .collect()
@@ -315,6 +397,11 @@ impl<'t> Reader<'t> {
 }
 
 impl<'t> Section<'t> {
+    /// From now on a key of it may be given by a variable too, which has the key's name in capitals.
+    pub fn has_variables(&mut self) {
+        self.has_variables = true;
+    }
+
     fn join(&self, key: &str) -> String {
         join(&self.path, key)
     }

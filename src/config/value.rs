@@ -31,6 +31,11 @@ pub trait Value: Sized {
     /// Reads the value.
     fn read(value: &DeValue<'_>) -> Result<Self, Refusal>;
 
+    /// Reads what a variable of the environment holds: what would stand between quotes.
+    fn of_variable(text: &str) -> Result<Self, Refusal> {
+        Self::read(&DeValue::String(text.into()))
+    }
+
     /// The value as JSON. For what the keys hold, JSON is TOML too.
     fn show(&self) -> serde_json::Value;
 }
@@ -65,6 +70,10 @@ impl Value for bool {
         }
     }
 
+    fn of_variable(text: &str) -> Result<Self, Refusal> {
+        text.parse().map_err(|_| Refusal::Type)
+    }
+
     fn show(&self) -> serde_json::Value {
         json!(self)
     }
@@ -79,6 +88,13 @@ impl Value for u32 {
                 .map_err(|_| Refusal::Beyond(number.to_string())),
             _ => Err(Refusal::Type),
         }
+    }
+
+    fn of_variable(text: &str) -> Result<Self, Refusal> {
+        text.parse().map_err(|_| match text.parse::<i128>() {
+            Ok(number) => Refusal::Beyond(number.to_string()),
+            Err(_) => Refusal::Type,
+        })
     }
 
     fn show(&self) -> serde_json::Value {
@@ -102,7 +118,8 @@ impl Value for Span {
 }
 
 /// What is written in quotes and read from what stands between them.
-trait Quoted: FromStr<Err: fmt::Display> + Serialize {
+pub trait Quoted: FromStr<Err: fmt::Display> + Serialize {
+    /// What is wanted, with an article.
     const WANTED: &'static str;
 }
 
@@ -147,9 +164,45 @@ impl<T: Value + Ord> Value for BTreeSet<T> {
         }
     }
 
+    fn of_variable(text: &str) -> Result<Self, Refusal> {
+        parts(text).map(T::of_variable).collect()
+    }
+
     fn show(&self) -> serde_json::Value {
         self.iter().map(T::show).collect()
     }
+}
+
+/// A list whose order says something.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct List<T>(pub Vec<T>);
+
+impl<T: Value> Value for List<T> {
+    const WANTED: &'static str = "a list of strings";
+
+    fn read(value: &DeValue<'_>) -> Result<Self, Refusal> {
+        match value {
+            DeValue::Array(items) => {
+                let items: Result<_, _> = items.iter().map(|item| T::read(item.get_ref())).collect();
+                items.map(Self)
+            }
+            _ => Err(Refusal::Type),
+        }
+    }
+
+    fn of_variable(text: &str) -> Result<Self, Refusal> {
+        let items: Result<_, _> = parts(text).map(T::of_variable).collect();
+        items.map(Self)
+    }
+
+    fn show(&self) -> serde_json::Value {
+        self.0.iter().map(T::show).collect()
+    }
+}
+
+/// What stands between the commas of a variable.
+fn parts(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim).filter(|part| !part.is_empty())
 }
 
 /// A program and its arguments. One string is a line for the shell; a list is run as it stands.

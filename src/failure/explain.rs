@@ -24,6 +24,7 @@ impl From<ConfigError> for Failure {
             ConfigError::Type { .. } | ConfigError::Value { .. } => {
                 "Mend the value, or remove the line for the default.".to_owned()
             }
+            ConfigError::Variable { variable, .. } => format!("Mend {variable}, or unset it."),
             ConfigError::Actor(error) => of_actor_file(error),
         };
         Self::of(Exit::Usage, error).mend(mend)

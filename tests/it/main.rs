@@ -17,6 +17,7 @@ mod external;
 mod hosting;
 mod jobs;
 mod kills;
+mod maintain_config;
 mod mirror;
 mod post_mortem;
 mod pull_side;
