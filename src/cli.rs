@@ -11,10 +11,12 @@ use crate::duration::Span;
 use crate::failure::{Exit, Failure};
 
 mod looking;
+mod maintain;
 mod torture;
 mod transfer;
 
 pub use looking::{Pr, Report};
+pub use maintain::Project;
 pub use torture::{Full, Torture};
 pub use transfer::{Export, Import};
 
@@ -101,6 +103,8 @@ pub enum Command {
     Report(Report),
     /// One pull request's story in time order: what it was found to be, every message, what came of it
     Pr(Pr),
+    /// Evidence about a pull request on stdin, its one state on stdout
+    Project(Project),
     /// Mailboxes as JSONL: every message with what happened to it
     Export(Export),
     /// Take in what `sweep export` wrote; what is known by its id stays as it is

@@ -10,6 +10,7 @@ pub mod inbox;
 mod next;
 mod pr;
 mod pr_state;
+mod project;
 mod quarantine;
 mod replay;
 mod report;
@@ -87,6 +88,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Replay(choice) => wait(replay::run(&context, &choice)),
         Command::Report(choice) => wait(report::run(&context, &choice)),
         Command::Pr(choice) => wait(pr::run(&context, &choice)),
+        Command::Project(choice) => project::run(&context, &choice),
         Command::Export(choice) => wait(export::run(&context, &choice)),
         Command::Import(choice) => wait(import::run(&context, &choice)),
         Command::Torture(choice) => torture::run(&context, &choice),

@@ -51,7 +51,6 @@ pub struct Config {
     /// What the receiving actors may do.
     pub work: Work,
     /// The maintainer's half.
-    #[allow(dead_code, reason = "the commands that go by it follow")]
     pub lifecycle: Lifecycle,
     /// The actors that are no Rust types, each from a file of its own.
     pub declared: Vec<ActorFile>,

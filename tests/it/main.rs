@@ -18,6 +18,7 @@ mod hosting;
 mod jobs;
 mod kills;
 mod maintain_config;
+mod maintain_views;
 mod mirror;
 mod post_mortem;
 mod pull_side;
