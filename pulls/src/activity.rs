@@ -1,7 +1,13 @@
 //! When a person last did something about a pull request.
 
-use crate::facts::{Account, PullFacts, Time};
+use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::facts::{Account, Check, PullFacts, Time};
+use crate::ids::Login;
 use crate::people::People;
+use crate::upkeep::EventKind;
 
 /// The last moment at which a person did something that everybody can see: opened it, pushed, commented, reviewed
 /// or replied in a thread (contract, section 6, "the clock moves for people only"). What a bot does moves
@@ -49,6 +55,233 @@ pub fn last_by_people(pull: &PullFacts, people: &People, now: Time) -> Time {
         .chain(pushes)
         .filter(|at| *at <= now)
         .fold(pull.created_at, Time::max)
+}
+
+/// The last thing that a person did (contract, section 6, "The clock").
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Activity {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub what: ActivityKind,
+    /// Who, where it is known.
+    pub by: Option<Login>,
+}
+
+/// What a person can do that moves the clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityKind {
+    /// Opened it.
+    Opened,
+    /// Committed.
+    Commit,
+    /// Pushed a head that replaced a recorded one.
+    Push,
+    /// Commented.
+    Comment,
+    /// Reviewed.
+    Review,
+    /// Replied in a review thread.
+    Reply,
+    /// Reopened it.
+    Reopened,
+    /// Marked it ready for review.
+    ReadyForReview,
+    /// Something that nothing fetched explains.
+    Unexplained,
+}
+
+/// What is known of a head beside its facts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SeenHead {
+    /// When it was first seen.
+    pub first_seen_at: Time,
+    /// When the head that it replaced was first seen; `None` where it is the first that was ever seen.
+    pub replaced: Option<Time>,
+}
+
+/// So long after its cause GitHub may move `updated_at`, and so far apart the clocks of its parts may be.
+const BUMP_SLACK: TimeDelta = TimeDelta::minutes(5);
+
+/// The clock of a maintained pull request: the last thing that a person did about it, as of a moment (contract,
+/// section 6, "The clock"; field cases B068 to B075).
+///
+/// A commit counts at its committer date, but no later than its head was first seen; one dated in the future counts
+/// when GitHub learned of it: at the last force push, else with the newest commit that is not from the future, else
+/// at the opening. A head that replaced a recorded one counts when it was first seen, or at its force push, whatever
+/// its commits say. A bump of `updated_at` counts as activity only where nothing that was read explains it.
+///
+/// ```
+/// use pulls::activity::{ActivityKind, SeenHead, last_activity};
+/// use pulls::{build, people::People};
+/// let pull = build::pull("o/r", 7)
+///     .comment(build::comment("grace", "Thanks!").at(build::hours_ago(3)))
+///     .updated_at(build::hours_ago(3))
+///     .build();
+/// let seen = SeenHead { first_seen_at: build::hours_ago(9), replaced: None };
+/// let last = last_activity(&pull, &People::default(), seen, build::now());
+/// assert_eq!((last.what, last.at), (ActivityKind::Comment, build::hours_ago(3)));
+/// assert_eq!(last.by.unwrap().as_str(), "grace");
+/// ```
+pub fn last_activity(pull: &PullFacts, people: &People, seen: SeenHead, now: Time) -> Activity {
+    let mut found = Found {
+        people,
+        now,
+        last: Activity {
+            at: pull.created_at.min(now),
+            what: ActivityKind::Opened,
+            by: pull.author.as_ref().map(|author| author.login.clone()),
+        },
+    };
+    for comment in &pull.comments {
+        found.by(ActivityKind::Comment, comment.created_at, comment.author.as_ref());
+    }
+    for reply in pull.threads.iter().flat_map(|thread| &thread.comments) {
+        let comment = &reply.comment;
+        found.by(ActivityKind::Reply, comment.created_at, comment.author.as_ref());
+    }
+    for review in &pull.reviews {
+        if let Some(at) = review.submitted_at {
+            found.by(ActivityKind::Review, at, review.author.as_ref());
+        }
+    }
+    for event in pull.upkeep.iter().flat_map(|upkeep| &upkeep.events) {
+        let what = match event.kind {
+            EventKind::Reopened => ActivityKind::Reopened,
+            EventKind::ReadyForReview => ActivityKind::ReadyForReview,
+            EventKind::ForcePushed => ActivityKind::Push,
+            _ => continue,
+        };
+        found.by(what, event.at, event.by.as_ref());
+    }
+    for (at, by) in commits(pull) {
+        found.by(ActivityKind::Commit, made_at(pull, at, seen, now), by);
+    }
+    // Who pushed is not told: where the newest commit is a program's, so was the push.
+    let pushed_by_program = commits(pull)
+        .max_by_key(|(at, _)| *at)
+        .is_some_and(|(_, by)| found.is_program(by));
+    if !pushed_by_program {
+        if let Some(before) = seen.replaced {
+            let forced = pull.head.last_force_push_at.filter(|at| *at > before);
+            found.add(ActivityKind::Push, forced.unwrap_or(seen.first_seen_at), None);
+        } else if let Some(at) = pull.head.last_force_push_at {
+            found.add(ActivityKind::Push, at, None);
+        }
+    }
+    if !is_explained(pull, seen) {
+        found.add(ActivityKind::Unexplained, pull.updated_at, None);
+    }
+    found.last
+}
+
+struct Found<'a> {
+    people: &'a People,
+    now: Time,
+    last: Activity,
+}
+
+impl Found<'_> {
+    fn is_program(&self, account: Option<&Account>) -> bool {
+        account.is_some_and(|account| self.people.is_bot(account))
+    }
+
+    fn by(&mut self, what: ActivityKind, at: Time, account: Option<&Account>) {
+        if !self.is_program(account) {
+            self.add(what, at, account.map(|account| account.login.clone()));
+        }
+    }
+
+    /// Of two at one moment the one that says more counts, whatever their order.
+    fn add(&mut self, what: ActivityKind, at: Time, by: Option<Login>) {
+        let rank = |one: &Activity| (one.at, one.what, one.by.clone());
+        let new = Activity { at, what, by };
+        if at <= self.now && rank(&new) > rank(&self.last) {
+            self.last = new;
+        }
+    }
+}
+
+/// The commits that are known with who made them. Where nothing tells, they are the author's.
+fn commits(pull: &PullFacts) -> impl Iterator<Item = (Time, Option<&Account>)> {
+    let known = pull.upkeep.as_ref().map_or(&[][..], |upkeep| &upkeep.commits);
+    let told = known.iter().map(|commit| (commit.at, commit.by.as_ref()));
+    let is_told = !known.is_empty();
+    let untold = pull
+        .head
+        .commit_dates
+        .iter()
+        .copied()
+        .chain([pull.head.committed_at]);
+    let untold = untold
+        .map(|at| (at, pull.author.as_ref()))
+        .filter(move |_| !is_told);
+    told.chain(untold)
+}
+
+/// When a commit counts as made.
+fn made_at(pull: &PullFacts, dated: Time, seen: SeenHead, now: Time) -> Time {
+    if dated <= now {
+        return dated.min(seen.first_seen_at);
+    }
+    let learned = commits(pull).map(|(at, _)| at).filter(|at| *at <= now).max();
+    let forced = pull.head.last_force_push_at.filter(|at| *at <= now);
+    forced
+        .or(learned)
+        .unwrap_or(pull.created_at)
+        .min(seen.first_seen_at)
+}
+
+/// Whether something that was read explains when the pull request was last updated (field case B070).
+fn is_explained(pull: &PullFacts, seen: SeenHead) -> bool {
+    let upkeep = pull.upkeep.as_ref();
+    let replies = pull.threads.iter().flat_map(|thread| &thread.comments);
+    let checks = pull
+        .checks
+        .contexts
+        .iter()
+        .flatten()
+        .flat_map(|check| match check {
+            Check::Run(run) => [run.started_at, run.completed_at],
+            Check::Status(status) => [Some(status.created_at), None],
+            Check::Unknown { .. } => [None, None],
+        });
+    let mut causes = [
+        Some(pull.created_at),
+        Some(pull.head.committed_at),
+        pull.head.last_force_push_at,
+    ]
+    .into_iter()
+    .chain(seen.replaced.map(|_| Some(seen.first_seen_at)))
+    .chain(pull.comments.iter().map(|comment| Some(comment.created_at)))
+    .chain(replies.map(|reply| Some(reply.comment.created_at)))
+    .chain(pull.reviews.iter().map(|review| review.submitted_at))
+    .chain(commits(pull).map(|(at, _)| Some(at)))
+    .chain(
+        upkeep
+            .iter()
+            .flat_map(|upkeep| &upkeep.events)
+            .map(|event| Some(event.at)),
+    )
+    .chain(
+        upkeep
+            .iter()
+            .flat_map(|upkeep| &upkeep.edits)
+            .map(|edit| Some(edit.at)),
+    )
+    .chain(
+        upkeep
+            .iter()
+            .filter_map(|upkeep| upkeep.closing.as_ref())
+            .map(|closing| Some(closing.at)),
+    )
+    .chain(checks)
+    .chain(pull.checks.suites.iter().map(|suite| Some(suite.created_at)))
+    .flatten();
+    causes.any(|cause| (pull.updated_at - cause).abs() <= BUMP_SLACK)
+        // A head that was replaced between two looks was pushed at a moment that nobody saw.
+        || seen.replaced.is_some_and(|before| pull.updated_at > before && pull.updated_at <= seen.first_seen_at)
 }
 
 #[cfg(test)]

@@ -306,6 +306,7 @@ pub fn run(name: &str) -> RunBuilder {
         started_at: Some(hours_ago(40)),
         completed_at: Some(hours_ago(39)),
         url: Some("https://github.com/o/r/actions/runs/1/job/1".to_owned()),
+        suite: Some(1),
     })
 }
 
@@ -378,6 +379,7 @@ pub fn status(context: &str, state: &str) -> CommitStatus {
         created_at: hours_ago(39),
         creator: Some(account("ci-service")),
         url: None,
+        app: None,
     }
 }
 

@@ -85,6 +85,12 @@ pub struct CheckLine {
     pub stuck: bool,
     /// Its page.
     pub url: Option<String>,
+    /// Its name as GitHub has it, which a branch requires it by: data.
+    pub context: String,
+    /// The app that it comes from, as far as that is known.
+    pub app: Option<u64>,
+    /// The suite that it belongs to.
+    pub suite: Option<u64>,
 }
 
 /// What all checks say together.

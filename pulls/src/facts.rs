@@ -274,6 +274,9 @@ pub struct CheckRun {
     pub completed_at: Option<Time>,
     /// Its page.
     pub url: Option<String>,
+    /// The suite that it belongs to.
+    #[serde(default)]
+    pub suite: Option<u64>,
 }
 
 /// One commit status: the newest of its context, which is all that the rollup shows.
@@ -289,6 +292,9 @@ pub struct CommitStatus {
     pub creator: Option<Account>,
     /// Its page.
     pub url: Option<String>,
+    /// The app that made it; `None` for a person, and where GitHub does not tell (field case B024).
+    #[serde(default)]
+    pub app: Option<u64>,
 }
 
 /// One check suite: an app's or a workflow's runs on one commit.

@@ -47,6 +47,7 @@ pub mod ids;
 pub mod people;
 pub mod prose;
 pub mod question;
+pub mod required;
 pub mod superseded;
 pub mod threads;
 pub mod upkeep;

@@ -30,8 +30,20 @@ pub struct Upkeep {
     /// When comments and reviews were last edited, and by whom: what explains a bump of `updated_at` (field case
     /// B070).
     pub edits: Vec<Edit>,
+    /// Its newest commits, oldest first.
+    #[serde(default)]
+    pub commits: Vec<CommitMade>,
     /// How it ended, where it is not open.
     pub closing: Option<Closing>,
+}
+
+/// A commit and who made it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommitMade {
+    /// Its committer date, which whoever made it chose.
+    pub at: Time,
+    /// Whose account its author is, as far as GitHub knows.
+    pub by: Option<Account>,
 }
 
 /// One file of a pull request.

@@ -117,6 +117,7 @@ pub(crate) fn check(context: Option<Context>) -> Check {
                 started_at: run.started_at,
                 completed_at: run.completed_at,
                 url: run.url,
+                suite: None,
             })
         }
         Some(Context::Status(status)) => Check::Status(CommitStatus {
@@ -125,6 +126,7 @@ pub(crate) fn check(context: Option<Context>) -> Check {
             created_at: status.created_at,
             creator: account(status.creator),
             url: status.target_url,
+            app: None,
         }),
         Some(Context::Unknown(typename)) => Check::Unknown { typename },
         None => Check::Unknown {

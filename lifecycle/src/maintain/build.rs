@@ -1,6 +1,7 @@
 //! Valid evidence for tests: say only what a test is about.
 
 use chrono::TimeDelta;
+use pulls::activity::{Activity, ActivityKind};
 use pulls::build;
 use pulls::checks::{Ci, Standing};
 use pulls::facts::{Account, AccountKind, Base, MergeState, Mergeable, PullState, Time};
@@ -8,8 +9,8 @@ use pulls::upkeep::RequiredCheck;
 use pulls::{Login, PrRef};
 
 use super::evidence::{
-    Activity, ActivityKind, Assignment, CheckSeen, Evidence, FindingCounts, HeadReview, HeadSeen,
-    Mergeability, Owner, Required, RequiredOutcome, RequiredSeen, Reviews, VERSION,
+    Assignment, CheckSeen, Evidence, FindingCounts, HeadReview, HeadSeen, Mergeability, Owner, Required,
+    RequiredOutcome, RequiredSeen, Reviews, VERSION,
 };
 
 /// Evidence under construction.

@@ -1,5 +1,6 @@
 //! What a projection sees: facts of GitHub, rows of the ledger, the clock, and nothing else.
 
+use pulls::activity::Activity;
 use pulls::checks::{Ci, Standing};
 use pulls::facts::{Account, Base, MergeState, Mergeable, PullState, ReviewDecision, Time};
 use pulls::upkeep::{Closing, RequiredCheck};
@@ -77,41 +78,6 @@ pub struct HeadSeen {
     pub sha: Sha,
     /// When it was first seen.
     pub first_seen_at: Time,
-}
-
-/// The last thing that a person did (contract, section 6, "The clock").
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Activity {
-    /// When.
-    pub at: Time,
-    /// What.
-    pub what: ActivityKind,
-    /// Who, where it is known.
-    pub by: Option<Login>,
-}
-
-/// What a person can do that moves the clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ActivityKind {
-    /// Opened it.
-    Opened,
-    /// Committed.
-    Commit,
-    /// Pushed a head that replaced a recorded one.
-    Push,
-    /// Commented.
-    Comment,
-    /// Reviewed.
-    Review,
-    /// Replied in a review thread.
-    Reply,
-    /// Reopened it.
-    Reopened,
-    /// Marked it ready for review.
-    ReadyForReview,
-    /// Something that nothing fetched explains.
-    Unexplained,
 }
 
 /// Whether it can be merged, as last known (field cases B030 and B031).

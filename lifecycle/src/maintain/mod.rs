@@ -6,6 +6,8 @@
 //! | what was seen | [`Evidence`] |
 //! | which one of the eleven states, and why | [`project`], [`why()`] |
 //! | does the ready gate pass, and if not, which condition fails | [`gate()`] |
+//! | the evidence that a reading gives | [`gather()`], [`with_head`] |
+//! | who owns what it changes, and what it is about | [`Routes`], [`Taxonomy`] |
 //! | when is it looked at again | [`deadlines`] |
 //! | what is written down after a visit | [`step()`] |
 //! | what would be said on GitHub | [`wanted()`] |
@@ -13,9 +15,12 @@
 
 pub mod build;
 mod clocks;
+mod codeowners;
 mod deadline;
 mod evidence;
 mod gate;
+mod gather;
+mod owners;
 mod projection;
 mod record;
 mod settings;
@@ -25,12 +30,17 @@ mod wanted;
 mod why;
 
 pub use clocks::Rung;
+pub use codeowners::{BadLine, Codeowners};
 pub use deadline::{Deadline, DeadlineKind, REREAD, deadlines};
+pub use pulls::activity::{Activity, ActivityKind};
+
 pub use evidence::{
-    Activity, ActivityKind, Assignment, CheckSeen, Evidence, FindingCounts, HeadReview, HeadSeen,
-    Mergeability, Owner, Required, RequiredOutcome, RequiredSeen, Reviews, VERSION,
+    Assignment, CheckSeen, Evidence, FindingCounts, HeadReview, HeadSeen, Mergeability, Owner, Required,
+    RequiredOutcome, RequiredSeen, Reviews, VERSION,
 };
 pub use gate::{GateCondition, GateId, NEVER_REPORTED_AFTER, gate};
+pub use gather::{Looked, Remembered, gather, with_head};
+pub use owners::{BadGlob, Routes, Taxonomy};
 pub use projection::{Rule, project};
 pub use record::{Artifact, Epoch, StateRow, Switch, Transition, Wanted};
 pub use settings::{AutoReview, LabelRule, OwnerRule, Settings, Signal, Switches};

@@ -205,7 +205,11 @@ fn see_run(run: &CheckRun, suites: &BTreeMap<Identity<'_>, &Suite>) -> Seen {
     }
     Seen {
         newness: (started.is_none(), started, run.id),
-        line: line(&run.name, standing, word, since, run.url.clone()),
+        line: CheckLine {
+            app: run.app,
+            suite: run.suite,
+            ..line(&run.name, standing, word, since, run.url.clone())
+        },
         full_name: escape::line(&full_name),
     }
 }
@@ -222,7 +226,10 @@ fn see_status(status: &CommitStatus) -> Seen {
     let made = Some(status.created_at);
     Seen {
         newness: (false, made, 0),
-        line: line(&status.context, standing, word, made, status.url.clone()),
+        line: CheckLine {
+            app: status.app,
+            ..line(&status.context, standing, word, made, status.url.clone())
+        },
         full_name: escape::line(&status.context),
     }
 }
@@ -232,7 +239,11 @@ fn see_suite(suite: &Suite) -> Seen {
     let name = filled(&suite.workflow).unwrap_or("workflows");
     Seen {
         newness: (false, made, suite.id),
-        line: line(name, Standing::AwaitsApproval, "ACTION_REQUIRED", made, None),
+        line: CheckLine {
+            app: suite.app,
+            suite: Some(suite.id),
+            ..line(name, Standing::AwaitsApproval, "ACTION_REQUIRED", made, None)
+        },
         full_name: escape::line(name),
     }
 }
@@ -253,6 +264,9 @@ fn line(name: &str, standing: Standing, word: &str, since: Option<Time>, url: Op
         since,
         stuck: false,
         url,
+        context: name.to_owned(),
+        app: None,
+        suite: None,
     }
 }
 
