@@ -225,7 +225,7 @@ fn named(other: &PrRef, own: &PrRef) -> String {
     }
 }
 
-fn decision_word(decision: Option<&ReviewDecision>) -> String {
+pub(crate) fn decision_word(decision: Option<&ReviewDecision>) -> String {
     match decision {
         Some(ReviewDecision::Approved) => "approved".to_owned(),
         Some(ReviewDecision::ChangesRequested) => "changes requested".to_owned(),
