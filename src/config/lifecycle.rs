@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use chrono::{NaiveTime, TimeDelta};
 use chrono_tz::Tz;
-use lifecycle::maintain::{AutoReview, LabelRule, Owner, OwnerRule, Settings, Signal, Switches};
+use lifecycle::maintain::{AutoReview, LabelRule, Owner, OwnerRule, Settings, Signal, Switches, Taxonomy};
 use pulls::people::People;
 use pulls::{Login, RepoName};
 use serde::{Serialize, Serializer};
@@ -201,7 +201,7 @@ fn owners<'t>(reader: &mut Reader<'t>, section: &mut Section<'t>) -> Result<Vec<
 fn labels<'t>(reader: &mut Reader<'t>, section: &mut Section<'t>) -> Result<Vec<LabelRule>, ConfigError> {
     let tables = reader.sections(section, "labels")?;
     if tables.is_empty() {
-        let rules = Settings::default().labels;
+        let rules = LabelRule::defaults();
         for (nth, rule) in rules.iter().enumerate() {
             reader.note(format!("lifecycle.labels[{nth}].label"), json!(rule.label));
             reader.note(format!("lifecycle.labels[{nth}].globs"), json!(rule.globs));
@@ -268,10 +268,14 @@ impl FromStr for Glob {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match globset::Glob::new(text) {
+        let rule = LabelRule {
+            label: String::new(),
+            globs: vec![text.to_owned()],
+        };
+        match Taxonomy::compile(&[rule]) {
             Ok(_) if text.is_empty() => Err("an empty glob matches nothing".to_owned()),
             Ok(_) => Ok(Self(text.to_owned())),
-            Err(error) => Err(format!("{text:?} is no glob: {}", error.kind())),
+            Err(error) => Err(error.to_string()),
         }
     }
 }
@@ -638,7 +642,7 @@ mod tests {
             (
                 "[[lifecycle.labels]]\nlabel = \"x\"\nglobs = [\"a[\"]",
                 &[],
-                "config.toml:3: `lifecycle.labels[0].globs`: \"a[\" is no glob: unclosed character class; missing ']'",
+                "config.toml:3: `lifecycle.labels[0].globs`: \"a[\" is no glob: error parsing glob 'a[': unclosed character class; missing ']'",
             ),
         ] {
             let said = parsed(text, variables).map(|_| ());

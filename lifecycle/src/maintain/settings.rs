@@ -114,7 +114,7 @@ impl Default for Settings {
             switches: Switches::default(),
             people: People::default(),
             owners: Vec::new(),
-            labels: Vec::new(),
+            labels: LabelRule::defaults(),
         }
     }
 }
