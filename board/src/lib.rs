@@ -23,6 +23,7 @@
 
 mod columns;
 mod html;
+pub mod kanban;
 mod plot;
 mod range;
 pub mod records;
@@ -32,6 +33,7 @@ pub mod story;
 pub mod words;
 
 pub use html::escaped;
+pub use kanban::Board;
 pub use range::{EmptyRange, MAX_DAYS, Range};
 pub use report::{Fold, Report};
 pub use spread::{Spread, Values};
