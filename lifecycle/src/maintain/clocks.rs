@@ -33,7 +33,7 @@ impl Rung {
 }
 
 impl Evidence {
-    /// How long no person did anything; never below zero.
+    /// How long no person did anything; never below zero, also where the clocks of two machines differ.
     pub fn idle(&self) -> TimeDelta {
         (self.now - self.activity.at).max(TimeDelta::zero())
     }
@@ -103,15 +103,29 @@ impl AutoReview {
     }
 }
 
-/// The first moment at which a zone's clock shows a time or, in a gap, a later one.
+/// The first moment at which a zone's clock shows a time or, where a gap swallows it, the end of the gap.
 fn begins(zone: Tz, local: NaiveDateTime) -> Option<Time> {
-    /// Gaps are an hour nearly everywhere; the longest of a zone that crossed the date line is a day.
-    const LONGEST_GAP_MINUTES: i64 = 26 * 60;
-    (0..=LONGEST_GAP_MINUTES / 15).find_map(|quarters| {
-        let local = local.checked_add_signed(TimeDelta::minutes(15 * quarters))?;
-        match zone.from_local_datetime(&local) {
-            LocalResult::Single(at) | LocalResult::Ambiguous(at, _) => Some(DateTime::to_utc(&at)),
-            LocalResult::None => None,
+    match zone.from_local_datetime(&local) {
+        LocalResult::Single(at) | LocalResult::Ambiguous(at, _) => Some(DateTime::to_utc(&at)),
+        LocalResult::None => after_gap(zone, local),
+    }
+}
+
+/// The end of the gap that a local time lies in, to the second.
+fn after_gap(zone: Tz, local: NaiveDateTime) -> Option<Time> {
+    /// Farther from Greenwich than any zone's clock, and longer than any gap: that of a zone that crossed the date
+    /// line is a day.
+    const FAR: TimeDelta = TimeDelta::hours(40);
+    let shows = |at: Time| at.with_timezone(&zone).naive_local();
+    // The clock shows less than the time before the gap and more after it.
+    let mut before = local.and_utc().checked_sub_signed(FAR)?;
+    let mut after = local.and_utc().checked_add_signed(FAR)?;
+    while after - before > TimeDelta::seconds(1) {
+        let middle = before + TimeDelta::seconds((after - before).num_seconds() / 2);
+        match shows(middle) < local {
+            true => before = middle,
+            false => after = middle,
         }
-    })
+    }
+    Some(after)
 }

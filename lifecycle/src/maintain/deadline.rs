@@ -6,9 +6,9 @@ use pulls::facts::{MergeState, Mergeable, PullState, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::checks::{Checked, NEVER_REPORTED_AFTER, is_any_missing, verdict};
 use super::clocks::Rung;
 use super::evidence::{Evidence, HeadReview};
-use super::gate::{Checked, NEVER_REPORTED_AFTER, named, verdict};
 use super::settings::Settings;
 
 /// What is not final is read again after this long (field case B021): one takt.
@@ -86,7 +86,7 @@ impl Evidence {
 
 /// Every deadline of a pull request, the earliest first. `first_seen` is when this very evidence was first recorded:
 /// what is to be read again is due a while after that and then stays due, so that a look that finds nothing new
-/// changes no row.
+/// changes no row. The scan for disputes, the boundaries of the clock and the sweep are always still to come.
 pub fn deadlines(evidence: &Evidence, first_seen: Time, settings: &Settings) -> Vec<Deadline> {
     if evidence.state != PullState::Open || evidence.is_draft {
         return Vec::new();
@@ -97,16 +97,14 @@ pub fn deadlines(evidence: &Evidence, first_seen: Time, settings: &Settings) -> 
         add(DeadlineKind::Route, first_seen);
     }
     if evidence.is_pending() || verdict(evidence, settings) == Checked::Pending {
-        add(DeadlineKind::Reread, first_seen + REREAD);
+        add(DeadlineKind::Reread, later(first_seen, REREAD));
     }
-    if evidence.findings.open + evidence.findings.disputed > 0 {
-        add(
-            DeadlineKind::DisputeScan,
-            first_seen + settings.dispute_scan_every,
-        );
+    if evidence.findings.open > 0 || evidence.findings.disputed > 0 {
+        let at = next_of_grid(first_seen, settings.dispute_scan_every, evidence.now);
+        add(DeadlineKind::DisputeScan, at);
     }
-    let never = evidence.head.first_seen_at + NEVER_REPORTED_AFTER;
-    if never > evidence.now && !named(evidence, settings, Checked::Pending).is_empty() {
+    let never = later(evidence.head.first_seen_at, NEVER_REPORTED_AFTER);
+    if never > evidence.now && is_any_missing(evidence, settings) {
         add(DeadlineKind::NeverReported, never);
     }
     let managed = evidence.is_managed(settings);
@@ -125,4 +123,17 @@ pub fn deadlines(evidence: &Evidence, first_seen: Time, settings: &Settings) -> 
     }
     found.sort();
     found
+}
+
+/// A moment so much later, or the end of the calendar.
+fn later(at: Time, by: TimeDelta) -> Time {
+    at.checked_add_signed(by).unwrap_or(Time::MAX_UTC)
+}
+
+/// The first moment after `now` that is a whole number of steps, at least one, after `start`.
+fn next_of_grid(start: Time, step: TimeDelta, now: Time) -> Time {
+    let step = step.num_seconds().max(1);
+    let gone = (now - start).num_seconds().max(0) / step;
+    let span = (gone + 1).checked_mul(step).and_then(TimeDelta::try_seconds);
+    span.map_or(Time::MAX_UTC, |span| later(start, span))
 }

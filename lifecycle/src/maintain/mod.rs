@@ -14,6 +14,7 @@
 //! | what the configuration decides | [`Settings`] |
 
 pub mod build;
+mod checks;
 mod clocks;
 mod codeowners;
 mod deadline;
@@ -29,6 +30,7 @@ mod step;
 mod wanted;
 mod why;
 
+pub use checks::NEVER_REPORTED_AFTER;
 pub use clocks::Rung;
 pub use codeowners::{BadLine, Codeowners};
 pub use deadline::{Deadline, DeadlineKind, REREAD, deadlines};
@@ -38,7 +40,7 @@ pub use evidence::{
     Assignment, CheckSeen, Evidence, FindingCounts, HeadReview, HeadSeen, Mergeability, Owner, Required,
     RequiredOutcome, RequiredSeen, Reviews, VERSION,
 };
-pub use gate::{GateCondition, GateId, NEVER_REPORTED_AFTER, gate};
+pub use gate::{GateCondition, GateId, gate};
 pub use gather::{Looked, Remembered, gather, with_head};
 pub use owners::{BadGlob, Routes, Taxonomy};
 pub use projection::{Rule, project};

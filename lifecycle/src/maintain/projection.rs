@@ -5,9 +5,10 @@ use pulls::facts::PullState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::checks::{self, Checked};
 use super::clocks::Rung;
 use super::evidence::{Evidence, HeadReview, Owner};
-use super::gate::{self, Checked, GateId, days};
+use super::gate::{self, GateId, day};
 use super::settings::Settings;
 use super::state::{Projected, State, SubStatus};
 
@@ -86,7 +87,7 @@ impl Rule {
 /// let evidence = build::ready("o/r#7").idle_days(8).done();
 /// let projected = project(&evidence, &Settings::default());
 /// assert_eq!(projected.state, State::Stale); // stale goes before ready
-/// assert_eq!(projected.reason, "no person did anything for 8 days");
+/// assert_eq!(projected.reason, "no person did anything since 2026-05-06");
 /// ```
 pub fn project(evidence: &Evidence, settings: &Settings) -> Projected {
     let rule = decide(evidence, settings);
@@ -107,7 +108,7 @@ pub(super) fn decide(evidence: &Evidence, settings: &Settings) -> Rule {
 }
 
 /// Whether no review was tried on any head and the sweep has not claimed this one.
-fn is_undiscovered(evidence: &Evidence) -> bool {
+pub(super) fn is_undiscovered(evidence: &Evidence) -> bool {
     let reviews = &evidence.reviews;
     reviews.attempts == 0 && !reviews.is_claimed && reviews.of_head == HeadReview::None
 }
@@ -132,11 +133,13 @@ pub(super) fn holds(rule: Rule, evidence: &Evidence, settings: &Settings) -> boo
         Rule::New => owner.is_none(),
         Rule::NeedsOwner => is_undiscovered(evidence) && matches!(owner, Some(None)),
         Rule::OwnerRouted => is_undiscovered(evidence) && matches!(owner, Some(Some(_))),
-        Rule::CiFailing => gate::verdict(evidence, settings).is_red(),
+        Rule::CiFailing => checks::verdict(evidence, settings).is_red(),
         Rule::ChangesRequested => {
             is_reviewed(evidence) && evidence.findings.open > 0 || gate::is_conflicting(evidence)
         }
-        Rule::UnderReview => !is_reviewed(evidence) || gate::verdict(evidence, settings) == Checked::Pending,
+        Rule::UnderReview => {
+            !is_reviewed(evidence) || checks::verdict(evidence, settings) == Checked::Pending
+        }
         Rule::ReadyForMaintainer => gate::first_failure(evidence, settings).is_none(),
         Rule::GateBlocked => is_reviewed(evidence),
     }
@@ -150,12 +153,13 @@ fn beside(rule: Rule, evidence: &Evidence, settings: &Settings) -> Option<SubSta
             HeadReview::Completed { .. } => Some(SubStatus::CiPending),
             HeadReview::Queued => Some(SubStatus::Queued),
             HeadReview::Running => Some(SubStatus::Running),
-            HeadReview::None | HeadReview::Failed => Some(awaiting(evidence, settings)?),
+            HeadReview::None | HeadReview::Failed => awaiting(evidence, settings),
         },
-        Rule::NeedsOwner => awaiting(evidence, settings).or(Some(SubStatus::Unrouted)),
+        // Nobody to page comes before the rest (contract, section 6, "The projection").
+        Rule::NeedsOwner => Some(SubStatus::Unrouted),
         Rule::OwnerRouted => awaiting(evidence, settings),
-        Rule::ReadyForMaintainer if evidence.merge_queue_position.is_some() => Some(SubStatus::InMergeQueue),
         Rule::ReadyForMaintainer if !is_routed(evidence) => Some(SubStatus::Unrouted),
+        Rule::ReadyForMaintainer if evidence.merge_queue_position.is_some() => Some(SubStatus::InMergeQueue),
         Rule::GateBlocked => Some(SubStatus::GateBlocked),
         Rule::Fallback => Some(SubStatus::Unclassified),
         _ => None,
@@ -183,7 +187,8 @@ pub(super) fn reason(rule: Rule, evidence: &Evidence, settings: &Settings) -> St
     match rule {
         Rule::Closed => closed(evidence),
         Rule::Draft => "it is a draft".to_owned(),
-        Rule::Parked | Rule::Stale => format!("no person did anything for {}", days(evidence.idle())),
+        // Not for how long: the same evidence gives the same words tomorrow.
+        Rule::Parked | Rule::Stale => format!("no person did anything since {}", day(evidence.activity.at)),
         Rule::New => "seen; its owner is looked for in the next cycle".to_owned(),
         Rule::NeedsOwner => match &evidence.assignment {
             Some(assignment) => format!("no owner: {}", escape::line(&assignment.reason)),
@@ -197,14 +202,18 @@ pub(super) fn reason(rule: Rule, evidence: &Evidence, settings: &Settings) -> St
             ),
             None => "owned".to_owned(),
         },
-        Rule::CiFailing => gate::checks_say(evidence, settings),
+        Rule::CiFailing => checks::in_words(evidence, settings),
         Rule::ChangesRequested => match (gate::is_conflicting(evidence), evidence.findings.open) {
             (true, _) if !is_reviewed(evidence) => conflict(evidence),
             (true, 0) => conflict(evidence),
-            (true, open) => format!("{}; {open} open findings of weight", conflict(evidence)),
+            (true, _) => format!(
+                "{}; {}",
+                conflict(evidence),
+                gate::because(GateId::Findings, evidence, settings)
+            ),
             (false, _) => gate::because(GateId::Findings, evidence, settings),
         },
-        Rule::UnderReview if is_reviewed(evidence) => gate::checks_say(evidence, settings),
+        Rule::UnderReview if is_reviewed(evidence) => checks::in_words(evidence, settings),
         Rule::UnderReview => gate::because(GateId::Reviewed, evidence, settings),
         Rule::ReadyForMaintainer => match evidence.merge_queue_position {
             Some(position) => format!("ready, and at place {position} of the merge queue"),
@@ -229,11 +238,7 @@ fn closed(evidence: &Evidence) -> String {
     match &evidence.closing {
         Some(closing) => {
             let by = closing.by.as_ref().map(|by| format!(" by {}", by.login));
-            format!(
-                "{how} on {}{}",
-                closing.at.format("%Y-%m-%d"),
-                by.unwrap_or_default()
-            )
+            format!("{how} on {}{}", day(closing.at), by.unwrap_or_default())
         }
         None => how.to_owned(),
     }

@@ -11,7 +11,7 @@ use super::projection::project;
 use super::record::{Artifact, Epoch, StateRow, Transition, Wanted};
 use super::settings::Settings;
 use super::state::{Projected, State, SubStatus};
-use super::wanted::wanted;
+use super::wanted::{park_key, wanted};
 
 /// What is known of a pull request before a visit.
 #[derive(Debug, Clone, Copy, Default)]
@@ -35,11 +35,17 @@ pub struct Step {
     pub is_unchanged: bool,
     /// Whether the evidence is other than what is recorded, time apart, so that it is recorded anew.
     pub is_new_evidence: bool,
+    /// Whether nothing follows from this visit, since the evidence could not be read whole. Then an empty
+    /// [`wanted`](Self::wanted) is no reason to retract what was said.
+    pub is_held: bool,
 }
 
 /// Decides everything that is written for one visit.
 ///
-/// The same evidence again changes nothing. Evidence that could not be read whole moves nothing (field case B095).
+/// The same evidence again changes nothing, as long as no deadline has passed. Evidence that could not be read whole
+/// moves nothing (field case B095): see [`Step::is_held`]. That every pull request is `new` first follows from
+/// evidence without an assignment, which is what the first visit has.
+///
 /// `said` holds the keys of what was said on GitHub.
 ///
 /// ```
@@ -67,6 +73,7 @@ pub fn step(
             wanted: Vec::new(),
             is_unchanged: true,
             is_new_evidence: false,
+            is_held: true,
         };
     }
     let known = before.evidence.filter(|known| known.same_but_for_time(evidence));
@@ -103,7 +110,7 @@ pub fn step(
     let wanted = wanted(evidence, &projected, &row, epoch, settings);
     let action = action(&wanted, said);
     row.sub_status = with_action(projected.sub_status, action);
-    if row.parked_at.is_none() && is_said(&wanted, said, Artifact::ParkNotice) {
+    if row.parked_at.is_none() && said.contains(&park_key(evidence)) {
         row.parked_at = Some(evidence.now);
     }
     row.next_deadline_at = next(evidence, first_seen, action, settings).map(|next| next.at);
@@ -122,6 +129,7 @@ pub fn step(
         wanted,
         is_unchanged,
         is_new_evidence: known.is_none(),
+        is_held: false,
     }
 }
 
@@ -189,12 +197,6 @@ fn with_action(projected: Option<SubStatus>, action: Action) -> Option<SubStatus
     }
 }
 
-fn is_said(wanted: &[Wanted], said: &BTreeSet<String>, artifact: Artifact) -> bool {
-    wanted
-        .iter()
-        .any(|one| one.artifact == artifact && said.contains(&one.key))
-}
-
 fn next(evidence: &Evidence, first_seen: Time, action: Action, settings: &Settings) -> Option<Deadline> {
     let retry = (action == Action::Pending).then_some(Deadline {
         at: first_seen,
@@ -209,27 +211,29 @@ fn next(evidence: &Evidence, first_seen: Time, action: Action, settings: &Settin
 /// More changes of state than this on one head within a day are attention (field case B095).
 pub const FLIPS: usize = 2;
 
-/// How often a pull request changed its state within the last 24 hours on the head that it has now. Its first row is
-/// no change, nor are a push and what follows from the clock, a draft or an end.
+/// How often a pull request changed its state within the last 24 hours on the head that it has now, and not by a
+/// person's act or in the usual course: its first row, its routing, its first review, a draft and an end are no flips
+/// (field case B095).
+///
+/// ```
+/// use lifecycle::maintain::flips;
+/// assert_eq!(flips(&[], "2026-05-14T17:45:00Z".parse().unwrap()), 0);
+/// ```
 pub fn flips(log: &[Transition], now: Time) -> usize {
     let Some(last) = log.last() else { return 0 };
-    let by_itself = |state: State| {
-        matches!(
-            state,
-            State::New
-                | State::NeedsOwner
-                | State::OwnerRouted
-                | State::Stale
-                | State::Parked
-                | State::Draft
-                | State::Closed
-        )
-    };
     log.iter()
         .filter(|row| row.head_sha == last.head_sha && now - row.created_at < TimeDelta::hours(24))
-        .filter(|row| {
-            row.from_state
-                .is_some_and(|from| from != row.to_state && !by_itself(from) && !by_itself(row.to_state))
-        })
+        .filter(|row| row.from_state.is_some_and(|from| is_flip(from, row.to_state)))
         .count()
+}
+
+fn is_flip(from: State, to: State) -> bool {
+    let is_discovery = |state| matches!(state, State::NeedsOwner | State::OwnerRouted);
+    match (from, to) {
+        (State::Draft | State::Closed, _) | (_, State::Draft | State::Closed) => false,
+        (State::New, _) => false,
+        // A review begins.
+        (from, to) if is_discovery(from) && !is_discovery(to) => matches!(to, State::Stale | State::Parked),
+        (from, to) => from != to,
+    }
 }

@@ -3,9 +3,10 @@
 use pulls::Login;
 use pulls::facts::{Mergeable, PullState, Time};
 
+use super::checks::{self, Checked};
 use super::clocks::Rung;
 use super::evidence::{Evidence, HeadReview, Owner};
-use super::gate::{self, Checked};
+use super::gate;
 use super::projection::owner as by_name;
 use super::record::{Artifact, Epoch, StateRow, Switch, Wanted};
 use super::settings::{Settings, Switches};
@@ -48,8 +49,7 @@ struct Wishes<'a> {
 
 impl Wishes<'_> {
     fn key(&self, about: &str) -> String {
-        let at = &self.evidence.at;
-        format!("{}#{}/{about}", at.repo.as_str().to_ascii_lowercase(), at.number)
+        key(self.evidence, about)
     }
 
     fn of_head(&self, what: &str) -> String {
@@ -96,14 +96,14 @@ impl Wishes<'_> {
 
     /// A check that was only cancelled earns no note (field case B010).
     fn ci(&self) -> Option<Wanted> {
-        let is_red = gate::verdict(self.evidence, self.settings) == Checked::Failed;
+        let is_red = checks::verdict(self.evidence, self.settings) == Checked::Failed;
         is_red.then(|| Wanted {
             artifact: Artifact::CiNote,
             key: self.of_head("ci_failed"),
             to: self.author(),
             switch: Switch::CiNoteEnabled,
             is_on: self.switches.ci_note,
-            why: gate::checks_say(self.evidence, self.settings),
+            why: checks::in_words(self.evidence, self.settings),
         })
     }
 
@@ -157,10 +157,11 @@ impl Wishes<'_> {
         })
     }
 
+    /// Also while it is queued or running, under the same key.
     fn review(&self) -> Option<Wanted> {
         let (evidence, settings) = (self.evidence, self.settings);
         let is_idle = evidence.is_managed(settings) && evidence.rung(settings).is_some();
-        let is_unreviewed = matches!(evidence.reviews.of_head, HeadReview::None | HeadReview::Failed);
+        let is_unreviewed = !matches!(evidence.reviews.of_head, HeadReview::Completed { .. });
         let sweep = settings.auto_review.window_at(evidence.now)?;
         (is_unreviewed && !is_idle).then(|| Wanted {
             artifact: Artifact::Review,
@@ -174,6 +175,17 @@ impl Wishes<'_> {
             ),
         })
     }
+}
+
+/// A key: `owner/name#number/` and what it is about. A repository's name is folded for case, which GitHub does too.
+fn key(evidence: &Evidence, about: &str) -> String {
+    let at = &evidence.at;
+    format!("{}#{}/{about}", at.repo.as_str().to_ascii_lowercase(), at.number)
+}
+
+/// The key of the notice of day 14 in the present window of inactivity.
+pub(super) fn park_key(evidence: &Evidence) -> String {
+    key(evidence, &format!("{}/park", window(evidence.activity.at)))
 }
 
 /// The start of a window of inactivity in a key.

@@ -1,5 +1,6 @@
 //! Why a pull request is in its state: every rule with its evidence (contract, section 2: `sweep why`).
 
+use pulls::escape;
 use pulls::facts::Time;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::deadline::{Deadline, deadlines};
 use super::evidence::Evidence;
 use super::gate::{self, GateCondition, GateId, days, gate};
-use super::projection::{Rule, decide, holds, owner, project, reason};
+use super::projection::{Rule, decide, holds, is_undiscovered, owner, project, reason};
 use super::settings::Settings;
 use super::state::Projected;
 
@@ -33,6 +34,8 @@ pub struct Why {
     pub now: Time,
     /// The state.
     pub projected: Projected,
+    /// What of the evidence could not be read whole. Where there is any, the recorded state stays as it is.
+    pub partial: Vec<String>,
     /// Every rule in order.
     pub rules: Vec<RuleLine>,
     /// Every condition of the ready gate.
@@ -63,6 +66,7 @@ pub fn why(evidence: &Evidence, first_seen: Time, settings: &Settings) -> Why {
     Why {
         now: evidence.now,
         projected: project(evidence, settings),
+        partial: evidence.partial.iter().map(|what| escape::line(what)).collect(),
         rules,
         gate: gate(evidence, settings),
         deadlines: deadlines(evidence, first_seen, settings),
@@ -83,10 +87,8 @@ fn not(rule: Rule, evidence: &Evidence, settings: &Settings) -> String {
         Rule::New => "its owner was looked for".to_owned(),
         Rule::NeedsOwner | Rule::OwnerRouted => match &evidence.assignment {
             None => "its owner was not looked for yet".to_owned(),
-            Some(assignment) if evidence.reviews.attempts == 0 => {
-                format!("its owner: {}", owner(assignment.owner.as_ref()))
-            }
-            Some(_) => "it was reviewed".to_owned(),
+            Some(_) if !is_undiscovered(evidence) => "a review was tried, or the sweep has it".to_owned(),
+            Some(assignment) => format!("its owner: {}", owner(assignment.owner.as_ref())),
         },
         Rule::CiFailing => says(GateId::Checks),
         Rule::ChangesRequested => format!("{}; {}", says(GateId::Findings), says(GateId::Mergeable)),
