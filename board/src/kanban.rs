@@ -386,8 +386,10 @@ mod tests {
             &settings,
         );
         let now = evidence.now;
+        let mut row = first.row.unwrap();
+        row.reason = "the evidence in words".to_owned();
         Recorded {
-            row: first.row.unwrap(),
+            row,
             title: Some(title.to_owned()),
             evidence: Some((evidence, now)),
         }

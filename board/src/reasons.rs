@@ -295,14 +295,27 @@ mod tests {
             since_at: row.since_at,
             head: row.head_sha,
         };
-        let why = why(&evidence, evidence.now, &settings);
+        let mut why = why(&evidence, evidence.now, &settings);
+        // Their words are the projection's own, and tested there.
+        why.projected.reason = "the evidence in words".to_owned();
+        for rule in &mut why.rules {
+            rule.because = "the evidence in words".to_owned();
+            rule.would_change = "something else".to_owned();
+        }
+        for condition in &mut why.gate {
+            condition.because = "the evidence in words".to_owned();
+        }
+        let mut wanted = first.wanted;
+        for wanted in &mut wanted {
+            wanted.why = "the evidence in words".to_owned();
+        }
         Reasons {
             v: VERSION,
             ts: evidence.now,
             repo: evidence.at.repo.clone(),
             pr: evidence.at.number,
             title: Some("Mend \u{1b}it".to_owned()),
-            maintainer: Some(Maintained::new(Some(recorded), evidence.now, why, first.wanted)),
+            maintainer: Some(Maintained::new(Some(recorded), evidence.now, why, wanted)),
             author: Some(Authored {
                 seen: evidence.now,
                 bucket: Bucket::Wait,
