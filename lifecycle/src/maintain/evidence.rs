@@ -1,5 +1,7 @@
 //! What a projection sees: facts of GitHub, rows of the ledger, the clock, and nothing else.
 
+use std::fmt;
+
 use pulls::activity::Activity;
 use pulls::checks::{Ci, Standing};
 use pulls::facts::{Account, Base, MergeState, Mergeable, PullState, ReviewDecision, Time};
@@ -179,6 +181,16 @@ pub enum Owner {
     User(Login),
     /// A team, `organisation/team`.
     Team(String),
+}
+
+impl fmt::Display for Owner {
+    /// As it is mentioned: `@login` or `@organisation/team`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User(login) => write!(f, "@{login}"),
+            Self::Team(team) => write!(f, "@{team}"),
+        }
+    }
 }
 
 /// The program's own reviews of a pull request.

@@ -12,7 +12,7 @@ use super::state::{State, SubStatus};
 
 /// Which life of the two tables it is. It never goes back, so that a page of one life is not taken for one of
 /// another (RFC, "Storage").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Epoch(pub u64);
 
