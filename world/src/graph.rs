@@ -14,6 +14,9 @@ use serde_json::{Map, Value, json};
 /// One JSON object of the graph.
 pub(crate) type Node = Map<String, Value>;
 
+/// Where pictures of accounts lie: an app's under `in/`, a person's under `u/`.
+pub(crate) const AVATARS: &str = "https://avatars.github.example";
+
 /// The site that every address in a world lies on. The domain is reserved (RFC 2606), so that no link
 /// leads to a real page.
 pub const SITE: &str = "https://github.example";
@@ -63,6 +66,9 @@ pub enum EditError {
     /// There is no pull request of that number.
     #[error("this world has no pull request {0}")]
     NoPull(At),
+    /// The pull request has no comment, thread or check of that name or number.
+    #[error("{0} has no {1}")]
+    NotThere(At, String),
     /// The new name is taken.
     #[error("this world already has a repository {0}")]
     NameTaken(String),
@@ -356,6 +362,10 @@ pub(crate) fn reference(key: &str) -> Value {
 
 pub(crate) fn commit_key(repo: u64, oid: &str) -> String {
     format!("commit:{repo}@{oid}")
+}
+
+pub(crate) fn blob_key(repo: u64, path: &str) -> String {
+    format!("blob:{repo}:{path}")
 }
 
 /// A global id in the look of GitHub's: a short word for the type and an opaque rest.

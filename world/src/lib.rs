@@ -68,6 +68,7 @@ mod graph;
 mod graphql;
 mod hub;
 mod many;
+mod recheck;
 mod respond;
 mod rest;
 mod serve;
@@ -81,6 +82,7 @@ pub use hub::Logged;
 pub use many::Lists;
 pub use serve::{Served, TOKEN};
 pub use spec::{
-    Association, CheckSpec, ClosesSpec, CommentSpec, CommitSpec, IntoWhen, PullSpec, RepoSpec, ReviewSpec,
-    SuiteSpec, ThreadSpec, When, Who, WorldBuilder, days_ago, hours_ago, hours_ahead, minutes_ago,
+    Association, BranchSpec, CheckSpec, ClosesSpec, CommentSpec, CommitSpec, EventSpec, IntoWhen, PullSpec,
+    RepoSpec, ReviewSpec, SuiteSpec, ThreadSpec, When, Who, WorldBuilder, days_ago, hours_ago, hours_ahead,
+    minutes_ago,
 };

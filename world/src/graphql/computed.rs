@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::connection::Item;
 use super::resolve::{Session, Thing, argument};
 use super::{lists, search};
-use crate::graph::{Node, World, commit_key};
+use crate::graph::{Node, World, blob_key, commit_key};
 
 type Resolved<'a> = Result<ResolvedValue<'a>, FieldError>;
 
@@ -56,7 +56,6 @@ pub(crate) fn field<'a>(thing: &'a Thing<'_>, info: &'a ResolveInfo<'a>) -> Opti
         "PullRequest" => pull_field(thing, info).or_else(|| any_field(thing, info)),
         "Ref" if info.field_name() == "compare" => Some(Ok(compare(thing, info))),
         "Commit" => match info.field_name() {
-            "abbreviatedOid" => leaf(thing.text("oid").get(..7).unwrap_or_default()),
             "messageHeadline" => leaf(thing.text("message").lines().next().unwrap_or_default()),
             "commitUrl" => leaf(thing.text("url")),
             _ => any_field(thing, info),
@@ -162,28 +161,37 @@ fn repository_field<'a>(thing: &'a Thing<'_>, info: &'a ResolveInfo<'a>) -> Opti
         "issue" => find(&["issue"], "an Issue"),
         "issueOrPullRequest" => find(&["issue", "pull"], "an issue or pull request"),
         "ref" => node(session, &ref_key(repo, text(info, "qualifiedName")), info),
-        "object" => {
-            let oid = text(info, "oid");
-            let named = if oid.is_empty() {
-                text(info, "expression")
-            } else {
-                oid
-            };
-            if session.world.node(&commit_key(repo, named)).is_some() {
-                node(session, &commit_key(repo, named), info)
-            } else {
-                let target = session
-                    .world
-                    .node(&ref_key(repo, named))
-                    .and_then(|found| found.get("target"));
-                match target {
-                    Some(target) => session.complete(target, thing.root, &info.field_definition().ty),
-                    None => Ok(ResolvedValue::null()),
-                }
-            }
-        }
+        "object" => git_object(thing, info, repo),
         _ => return any_field(thing, info),
     })
+}
+
+/// A commit by its id or by a name of it, or what `revision:path` names. Every revision has the same files.
+fn git_object<'a>(thing: &'a Thing<'_>, info: &'a ResolveInfo<'a>, repo: u64) -> Resolved<'a> {
+    let session = thing.session;
+    let world = session.world;
+    let named = match text(info, "oid") {
+        "" => text(info, "expression"),
+        oid => oid,
+    };
+    let (revision, path) = match named.split_once(':') {
+        Some((revision, path)) => (revision, Some(path)),
+        None => (named, None),
+    };
+    let target = match revision {
+        "HEAD" => thing
+            .get("defaultBranchRef")
+            .and_then(|branch| branch.get("target")),
+        _ => world
+            .node(&ref_key(repo, revision))
+            .and_then(|found| found.get("target")),
+    };
+    let commit = world.value(&commit_key(repo, revision)).or(target);
+    match (commit, path) {
+        (Some(_), Some(path)) => node(session, &blob_key(repo, path), info),
+        (Some(commit), None) => session.complete(commit, thing.root, &info.field_definition().ty),
+        (None, _) => Ok(ResolvedValue::null()),
+    }
 }
 
 fn pull_field<'a>(thing: &'a Thing<'_>, info: &'a ResolveInfo<'a>) -> Option<Resolved<'a>> {
@@ -236,6 +244,7 @@ fn any_field<'a>(thing: &'a Thing<'_>, info: &'a ResolveInfo<'a>) -> Option<Reso
     let wanted = ty.inner_named_type().as_str();
     match info.field_name() {
         "closed" => leaf(thing.text("state") != "OPEN"),
+        "abbreviatedOid" => leaf(thing.text("oid").get(..7).unwrap_or_default()),
         "bodyText" => leaf(thing.text("body")),
         "permalink" => leaf(thing.text("url")),
         "publishedAt" | "draftedAt" | "referencedAt" => {

@@ -284,10 +284,11 @@ impl Checked<'_> {
                 } => {
                     let id = world.next_id();
                     let at = at.map_or(self.committed_at + Duration::minutes(1), |at| at.on(world.now()));
+                    let avatar = by.avatar(world);
                     let mut node = json!({
                         "__typename": "StatusContext", "id": node_id("StatusContext", id),
                         "context": context, "state": state, "createdAt": stamp(at),
-                        "creator": by.node(world), "targetUrl": format!("{SITE}/status/{id}"),
+                        "creator": by.node(world), "avatarUrl": avatar, "targetUrl": format!("{SITE}/status/{id}"),
                     });
                     apply(check.raw, &mut node);
                     node
@@ -300,7 +301,7 @@ impl Checked<'_> {
             };
             self.put_in_rollup(world, entry);
         }
-        self.say_rollup_state(world);
+        say_rollup_state(world, self.commit);
     }
 
     /// Adds a suite that has no run.
@@ -329,47 +330,6 @@ impl Checked<'_> {
         }
         if let Some(contexts) = rollup.get_mut("contexts").and_then(Value::as_array_mut) {
             contexts.push(entry);
-        }
-    }
-
-    /// GitHub's own verdict: the worst word of all entries, old runs among them.
-    fn say_rollup_state(&self, world: &mut World) {
-        let contexts = world
-            .node(self.commit)
-            .and_then(|commit| commit.get("statusCheckRollup"));
-        let contexts = contexts
-            .and_then(|rollup| rollup.get("contexts"))
-            .and_then(Value::as_array);
-        let words: Vec<&str> = contexts
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| world.follow(entry))
-            .map(|entry| {
-                let word = |field: &str| entry.get(field).and_then(Value::as_str);
-                word("conclusion").or_else(|| word("state")).unwrap_or("PENDING")
-            })
-            .collect();
-        let fails = |word: &&str| {
-            matches!(
-                *word,
-                "FAILURE" | "ERROR" | "TIMED_OUT" | "CANCELLED" | "STARTUP_FAILURE" | "ACTION_REQUIRED"
-            )
-        };
-        let state = if words.iter().any(fails) {
-            "FAILURE"
-        } else if words
-            .iter()
-            .any(|word| matches!(*word, "PENDING" | "EXPECTED" | "STALE"))
-        {
-            "PENDING"
-        } else {
-            "SUCCESS"
-        };
-        let rollup = world
-            .node_mut(self.commit)
-            .and_then(|commit| commit.get_mut("statusCheckRollup"));
-        if let Some(rollup) = rollup.and_then(Value::as_object_mut) {
-            rollup.insert("state".into(), json!(state));
         }
     }
 
@@ -469,5 +429,46 @@ impl Checked<'_> {
             suites.push(reference(&key));
         }
         key
+    }
+}
+
+/// GitHub's own verdict: the worst word of all entries, old runs among them.
+pub(crate) fn say_rollup_state(world: &mut World, commit: &str) {
+    let contexts = world
+        .node(commit)
+        .and_then(|commit| commit.get("statusCheckRollup"));
+    let contexts = contexts
+        .and_then(|rollup| rollup.get("contexts"))
+        .and_then(Value::as_array);
+    let words: Vec<&str> = contexts
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| world.follow(entry))
+        .map(|entry| {
+            let word = |field: &str| entry.get(field).and_then(Value::as_str);
+            word("conclusion").or_else(|| word("state")).unwrap_or("PENDING")
+        })
+        .collect();
+    let fails = |word: &&str| {
+        matches!(
+            *word,
+            "FAILURE" | "ERROR" | "TIMED_OUT" | "CANCELLED" | "STARTUP_FAILURE" | "ACTION_REQUIRED"
+        )
+    };
+    let state = if words.iter().any(fails) {
+        "FAILURE"
+    } else if words
+        .iter()
+        .any(|word| matches!(*word, "PENDING" | "EXPECTED" | "STALE"))
+    {
+        "PENDING"
+    } else {
+        "SUCCESS"
+    };
+    let rollup = world
+        .node_mut(commit)
+        .and_then(|commit| commit.get_mut("statusCheckRollup"));
+    if let Some(rollup) = rollup.and_then(Value::as_object_mut) {
+        rollup.insert("state".into(), json!(state));
     }
 }

@@ -3,11 +3,13 @@
 use chrono::{DateTime, Duration, Utc};
 use serde_json::{Map, Value, json};
 
+use super::branch::required_names;
 use super::check::{CheckSpec, Checked, SuiteSpec};
 use super::commit::CommitSpec;
+use super::event::{Effect, EventSpec, event_node, label_node, pull_commit, queue_node, request_node};
 use super::pull::{Fork, PullSpec, Rollup, State};
 use super::repo::RepoSpec;
-use super::talk::{On, Who};
+use super::talk::{On, ReviewSpec, Who};
 use super::{apply, when::When};
 use crate::graph::{Node, SITE, World, node_id, oid_of, reference, stamp};
 
@@ -43,7 +45,7 @@ impl World {
 
         let created = spec.created.on(now);
         let head = spec.head.unwrap_or(CommitSpec::at(created));
-        let (head, commits) = place.commits(self, head, spec.earlier);
+        let (head, commits) = place.commits(self, head, spec.earlier, &author);
         pull.insert("headRefOid".into(), json!(head.oid));
         pull.insert("commits".into(), json!(commits));
         place.hang_checks(self, &head, spec.checks, spec.suites, spec.rollup);
@@ -57,17 +59,24 @@ impl World {
             .into_iter()
             .map(|it| it.node(self, &on, "IssueComment"))
             .collect();
-        let reviews: Vec<Value> = spec.reviews.into_iter().map(|it| it.node(self, &on)).collect();
+        let mut reviews: Vec<Value> = spec.reviews.into_iter().map(|it| it.node(self, &on)).collect();
         let threads: Vec<Value> = spec.threads.into_iter().map(|it| it.node(self, &on)).collect();
+        if spec.thread_reviews {
+            let said = threads.iter().filter_map(|it| it["comments"].as_array());
+            reviews.extend(said.flatten().map(|comment| review_of(self, &on, comment)));
+        }
         let replies = threads
             .iter()
             .filter_map(|it| it["comments"].as_array())
             .flatten();
+        pull.extend(place.branches(self, &head, spec.branch, spec.base, spec.fork));
+        let events = place.events(self, &head, spec.force_pushes, spec.events, &pull);
         let newest = [&comments, &reviews]
             .into_iter()
             .flatten()
             .chain(replies)
-            .filter_map(|it| it["createdAt"].as_str().map(str::to_owned))
+            .filter_map(|it| it["updatedAt"].as_str().map(str::to_owned))
+            .chain(events.newest_effect)
             .chain([stamp(created)])
             .chain((head.committed_at <= now).then(|| stamp(head.committed_at)))
             .chain(pull["closedAt"].as_str().map(str::to_owned))
@@ -84,22 +93,23 @@ impl World {
             .map(|it| reference(&it.install(self, &place.name)))
             .collect();
         pull.insert("closingIssuesReferences".into(), json!(closes));
-        let events = place.events(self, &head, spec.force_pushes, spec.events, &author);
+        let mut events = events.nodes;
+        events.extend(place.ending(self, spec.ended_by, &mut pull));
         pull.insert("timelineItems".into(), json!(events));
-        pull.extend(place.branches(self, &head, spec.branch, spec.base, spec.fork));
-        pull.extend(place.asked_and_labelled(self, spec.requests, spec.labels));
-        pull.insert(
-            "mergeQueueEntry".into(),
-            place.queue_entry(self, spec.queue, &author),
-        );
-        let merge_state = spec.merge_state.unwrap_or_else(|| {
-            let failing = self
-                .node(&head.key)
-                .map(|head| &head["statusCheckRollup"]["state"]);
-            let failing = failing.and_then(Value::as_str) == Some("FAILURE");
-            button(&spec.mergeable, spec.decision.as_deref(), spec.draft, failing).to_owned()
-        });
-        pull.insert("mergeStateStatus".into(), json!(merge_state));
+        pull.extend(Place::asked_and_labelled(self, spec.requests, spec.labels));
+        let queued_at = now - Duration::minutes(9);
+        let entry = spec.queue.map(|at| queue_node(self, at, &author, queued_at));
+        pull.insert("mergeQueueEntry".into(), json!(entry));
+        match spec.merge_state {
+            Some(said) => {
+                pull.insert("mergeStateStatus".into(), json!(said));
+                pull.insert("_mergeStateIsSaid".into(), json!(true));
+            }
+            None => {
+                let word = press(self, &pull, &head.key);
+                pull.insert("mergeStateStatus".into(), json!(word));
+            }
+        }
 
         let mut pull = Value::Object(pull);
         apply(spec.raw, &mut pull);
@@ -120,7 +130,7 @@ impl World {
             .to_owned()
     }
 
-    fn target_oid(&self, key: &str) -> String {
+    pub(crate) fn target_oid(&self, key: &str) -> String {
         let target = self
             .node(key)
             .and_then(|it| it.get("target"))
@@ -160,6 +170,14 @@ impl Place {
             State::Merged(at) => ("MERGED", Some(at), Some(at)),
         };
         let time = |at: Option<When>| at.map(|at| stamp(at.on(now)));
+        let usual = [("src/main.rs".to_owned(), 12, 3)];
+        let files = if spec.files.is_empty() {
+            &usual[..]
+        } else {
+            &spec.files[..]
+        };
+        let sum = |of: fn(&(String, u32, u32)) -> u32| files.iter().map(of).sum::<u32>();
+        let listed: Vec<Value> = files.iter().map(changed_file).collect();
         let node = json!({
             "__typename": "PullRequest", "id": node_id("PullRequest", id), "databaseId": id,
             "number": self.number, "title": spec.title, "body": spec.body, "url": self.url,
@@ -169,8 +187,8 @@ impl Place {
             "author": author, "authorAssociation": spec.association.as_str(),
             "mergeable": spec.mergeable, "reviewDecision": spec.decision, "maintainerCanModify": true,
             "isMergeQueueEnabled": spec.queue.is_some(), "assignees": [],
-            "additions": 12, "deletions": 3, "changedFiles": 1,
-            "files": [{ "__typename": "PullRequestChangedFile", "path": "src/main.rs", "additions": 12, "deletions": 3 }],
+            "additions": sum(|file| file.1), "deletions": sum(|file| file.2), "changedFiles": files.len(),
+            "files": (!spec.files_unread).then_some(listed),
             "repository": reference(&World::repo_key(self.repo)),
             "_behindBy": spec.behind, "_aheadBy": 1, "_search": spec.search,
         });
@@ -180,15 +198,21 @@ impl Place {
         }
     }
 
-    fn commits(&self, world: &mut World, head: CommitSpec, earlier: Vec<CommitSpec>) -> (Head, Vec<Value>) {
+    fn commits(
+        &self,
+        world: &mut World,
+        head: CommitSpec,
+        earlier: Vec<CommitSpec>,
+        author: &Value,
+    ) -> (Head, Vec<Value>) {
         let seed = format!("{}#{}", self.name, self.number);
         let mut entries = Vec::new();
         for (at, commit) in earlier.into_iter().enumerate() {
-            let (key, _) = commit.install(world, self.repo, &format!("{seed} commit {at}"));
+            let (key, _) = commit.install(world, self.repo, &format!("{seed} commit {at}"), author);
             entries.push(pull_commit(world, &key));
         }
         let committed_at = head.time(world.now());
-        let (key, oid) = head.install(world, self.repo, &format!("{seed} head"));
+        let (key, oid) = head.install(world, self.repo, &format!("{seed} head"), author);
         entries.push(pull_commit(world, &key));
         (
             Head {
@@ -236,24 +260,50 @@ impl Place {
         world: &mut World,
         head: &Head,
         force_pushes: Vec<When>,
-        others: Vec<(When, String)>,
-        actor: &Value,
-    ) -> Vec<Value> {
+        others: Vec<EventSpec>,
+        pull: &Node,
+    ) -> Events {
         let now = world.now();
-        let mut events = Vec::new();
+        let mut nodes = Vec::new();
         for at in force_pushes {
             let at = at.on(now);
             let oid = oid_of(&format!("{}#{} before {at}", self.name, self.number));
             let before = world.put_commit(self.repo, &oid, at, "Before");
-            let mut event = event_node(world, "HeadRefForcePushedEvent", at, actor);
+            let mut event = event_node(world, "HeadRefForcePushedEvent", at, &pull["author"]);
             event.insert("beforeCommit".into(), reference(&before));
             event.insert("afterCommit".into(), reference(&head.key));
-            events.push(Value::Object(event));
+            nodes.push(Value::Object(event));
         }
-        for (at, typename) in others {
-            events.push(Value::Object(event_node(world, &typename, at.on(now), actor)));
+        let mut newest_effect = None;
+        for event in others {
+            if !matches!(event.effect, Effect::None) {
+                newest_effect = newest_effect.max(Some(stamp(event.time(now))));
+            }
+            nodes.push(event.node(world, pull));
         }
-        events
+        Events { nodes, newest_effect }
+    }
+
+    /// The event that ended it, and who did.
+    fn ending(&self, world: &mut World, by: Option<Who>, pull: &mut Node) -> Option<Value> {
+        let at = pull.get("closedAt")?.as_str()?.to_owned();
+        let merged = pull.get("state")?.as_str() == Some("MERGED");
+        let actor = match by {
+            Some(who) => who.node(world),
+            None if merged => Who::user("edith").node(world),
+            None => pull.get("author").cloned().unwrap_or_default(),
+        };
+        let event = if merged {
+            EventSpec::merged()
+        } else {
+            EventSpec::closed()
+        };
+        let mut node = event.at(at.as_str()).node(world, pull);
+        node["actor"] = actor.clone();
+        if merged {
+            pull.insert("mergedBy".into(), actor);
+        }
+        Some(node)
     }
 
     /// Where it comes from and where it goes.
@@ -302,24 +352,9 @@ impl Place {
         }
     }
 
-    fn asked_and_labelled(&self, world: &mut World, requests: Vec<Who>, labels: Vec<String>) -> Node {
-        let mut asked = Vec::new();
-        for who in requests {
-            let id = world.next_id();
-            let who = who.node(world);
-            asked.push(json!({
-                "__typename": "ReviewRequest", "id": node_id("ReviewRequest", id), "databaseId": id,
-                "asCodeOwner": false, "requestedReviewer": who,
-            }));
-        }
-        let mut named = Vec::new();
-        for label in labels {
-            let id = world.next_id();
-            named.push(json!({
-                "__typename": "Label", "id": node_id("Label", id), "name": label, "color": "ededed",
-                "url": format!("{}/labels/{id}", self.repo_url),
-            }));
-        }
+    fn asked_and_labelled(world: &mut World, requests: Vec<Who>, labels: Vec<String>) -> Node {
+        let asked: Vec<Value> = requests.iter().map(|who| request_node(world, who)).collect();
+        let named: Vec<Value> = labels.iter().map(|label| label_node(world, label)).collect();
         [
             ("reviewRequests".to_owned(), json!(asked)),
             ("labels".to_owned(), json!(named)),
@@ -327,46 +362,72 @@ impl Place {
         .into_iter()
         .collect()
     }
-
-    fn queue_entry(&self, world: &mut World, position: Option<u32>, enqueuer: &Value) -> Value {
-        let Some(position) = position else {
-            return Value::Null;
-        };
-        let id = world.next_id();
-        json!({
-            "__typename": "MergeQueueEntry", "id": node_id("MergeQueueEntry", id), "position": position,
-            "state": "QUEUED", "enqueuedAt": stamp(world.now() - Duration::minutes(9)), "enqueuer": enqueuer,
-        })
-    }
 }
 
-/// GitHub's word for the merge button, from what else is known.
-fn button(mergeable: &str, decision: Option<&str>, draft: bool, failing: bool) -> &'static str {
-    match (mergeable, decision) {
-        ("UNKNOWN", _) => "UNKNOWN",
-        ("CONFLICTING", _) => "DIRTY",
-        _ if draft => "DRAFT",
+/// GitHub's word for the merge button, from what else is known of a pull request and its head.
+pub(crate) fn press(world: &World, pull: &Node, head: &str) -> &'static str {
+    let text = |field: &str| pull.get(field).and_then(Value::as_str);
+    let rollup = world.node(head).and_then(|head| head.get("statusCheckRollup"));
+    let failing = rollup.and_then(|rollup| rollup.get("state")?.as_str()) == Some("FAILURE");
+    match (text("mergeable"), text("reviewDecision")) {
+        (Some("UNKNOWN"), _) => "UNKNOWN",
+        (Some("CONFLICTING"), _) => "DIRTY",
+        _ if pull.get("isDraft").and_then(Value::as_bool) == Some(true) => "DRAFT",
         (_, Some("REVIEW_REQUIRED" | "CHANGES_REQUESTED")) => "BLOCKED",
+        _ if misses_required(world, pull, rollup) => "BLOCKED",
         _ if failing => "UNSTABLE",
         _ => "CLEAN",
     }
 }
 
-/// An event of a timeline.
-pub(crate) fn event_node(world: &mut World, typename: &str, at: DateTime<Utc>, actor: &Value) -> Node {
-    let id = world.next_id();
-    let mut node = Map::new();
-    node.insert("__typename".into(), json!(typename));
-    node.insert("id".into(), json!(node_id(typename, id)));
-    node.insert("createdAt".into(), json!(stamp(at)));
-    node.insert("actor".into(), actor.clone());
-    node
+/// Whether a check that the base requires has not passed on the head.
+fn misses_required(world: &World, pull: &Node, rollup: Option<&Value>) -> bool {
+    let Some(base) = pull.get("baseRef").and_then(|base| world.follow(base)) else {
+        return false;
+    };
+    let contexts = rollup.and_then(|rollup| rollup.get("contexts")?.as_array());
+    let contexts: Vec<&Value> = contexts
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| world.follow(entry))
+        .collect();
+    let word = |entry: &Value, field: &str| entry.get(field).and_then(Value::as_str).map(str::to_owned);
+    required_names(base).into_iter().any(|name| {
+        let newest = contexts.iter().rev().find(|entry| {
+            [word(entry, "name"), word(entry, "context")]
+                .iter()
+                .flatten()
+                .any(|own| own == name)
+        });
+        let says = newest.and_then(|entry| word(entry, "conclusion").or_else(|| word(entry, "state")));
+        !matches!(says.as_deref(), Some("SUCCESS" | "NEUTRAL" | "SKIPPED"))
+    })
 }
 
-/// A commit as an entry of a pull request's list.
-pub(crate) fn pull_commit(world: &mut World, key: &str) -> Value {
-    let id = world.next_id();
-    json!({ "__typename": "PullRequestCommit", "id": node_id("PullRequestCommit", id), "commit": reference(key) })
+/// The events of a pull request.
+struct Events {
+    nodes: Vec<Value>,
+    /// When the newest of those was that changed something, as GitHub writes it.
+    newest_effect: Option<String>,
+}
+
+fn changed_file((path, additions, deletions): &(String, u32, u32)) -> Value {
+    json!({
+        "__typename": "PullRequestChangedFile", "path": path, "additions": additions, "deletions": deletions,
+        "changeType": "MODIFIED",
+    })
+}
+
+/// The review that a comment of a thread leaves.
+pub(crate) fn review_of(world: &mut World, on: &On<'_>, comment: &Value) -> Value {
+    let at = comment["createdAt"].as_str().unwrap_or_default();
+    let review = ReviewSpec::commented(Who::Deleted, "").at(at);
+    let mut review = review.node(world, on);
+    for field in ["author", "authorAssociation"] {
+        review[field] = comment[field].clone();
+    }
+    review["comments"] = json!([comment]);
+    review
 }
 
 fn by_time(mut said: Vec<Value>) -> Vec<Value> {

@@ -1,20 +1,26 @@
 //! What a test says of a world: specs with everything plausible by default, so that only what matters
 //! needs a word.
 
+mod branch;
 mod check;
 mod closes;
 mod commit;
+mod event;
 mod install;
 mod pull;
 mod repo;
 mod talk;
 mod when;
 
-pub(crate) use check::Checked;
+pub use branch::BranchSpec;
+pub(crate) use branch::blob_node;
 pub use check::{CheckSpec, SuiteSpec};
+pub(crate) use check::{Checked, say_rollup_state};
 pub use closes::ClosesSpec;
 pub use commit::CommitSpec;
-pub(crate) use install::{event_node, pull_commit};
+pub use event::EventSpec;
+pub(crate) use event::{Effect, event_node, label_node, pull_commit, queue_node, request_node};
+pub(crate) use install::{press, review_of};
 pub use pull::PullSpec;
 pub use repo::{RepoSpec, WorldBuilder};
 pub(crate) use talk::On;

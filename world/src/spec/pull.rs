@@ -6,6 +6,7 @@ use super::Raw;
 use super::check::{CheckSpec, SuiteSpec};
 use super::closes::ClosesSpec;
 use super::commit::CommitSpec;
+use super::event::EventSpec;
 use super::talk::{Association, CommentSpec, ReviewSpec, ThreadSpec, Who};
 use super::when::{IntoWhen, When, days_ago};
 use crate::graph::At;
@@ -39,7 +40,11 @@ pub struct PullSpec {
     pub(super) closes: Vec<ClosesSpec>,
     pub(super) behind: Option<u64>,
     pub(super) force_pushes: Vec<When>,
-    pub(super) events: Vec<(When, String)>,
+    pub(super) events: Vec<EventSpec>,
+    pub(super) ended_by: Option<Who>,
+    pub(super) files: Vec<(String, u32, u32)>,
+    pub(super) files_unread: bool,
+    pub(super) thread_reviews: bool,
     pub(super) labels: Vec<String>,
     pub(super) locked: bool,
     pub(super) fork: Fork,
@@ -99,6 +104,10 @@ impl PullSpec {
             behind: Some(2),
             force_pushes: Vec::new(),
             events: Vec::new(),
+            ended_by: None,
+            files: Vec::new(),
+            files_unread: false,
+            thread_reviews: false,
             labels: Vec::new(),
             locked: false,
             fork: Fork::Same,
@@ -339,7 +348,43 @@ impl PullSpec {
     /// Any other event of the timeline, by its GraphQL type.
     #[must_use]
     pub fn event(mut self, typename: &str, at: impl IntoWhen) -> Self {
-        self.events.push((at.into_when(), typename.to_owned()));
+        self.events.push(EventSpec::new(typename).at(at));
+        self
+    }
+
+    /// Something that happened to it. This is its history only: what it is now is said beside it.
+    #[must_use]
+    pub fn happened(mut self, event: EventSpec) -> Self {
+        self.events.push(event);
+        self
+    }
+
+    /// Who merged or closed it. By default a merge is the maintainer `edith`'s, a closing the author's.
+    #[must_use]
+    pub fn ended_by(mut self, who: impl Into<Who>) -> Self {
+        self.ended_by = Some(who.into());
+        self
+    }
+
+    /// A file that it changes, with the lines that are new and those that are gone. By default it changes
+    /// `src/main.rs`, 12 lines and 3.
+    #[must_use]
+    pub fn file(mut self, path: &str, additions: u32, deletions: u32) -> Self {
+        self.files.push((path.to_owned(), additions, deletions));
+        self
+    }
+
+    /// Each comment of a review thread also leaves a review that says nothing, as GitHub has it.
+    #[must_use]
+    pub fn thread_reviews(mut self) -> Self {
+        self.thread_reviews = true;
+        self
+    }
+
+    /// GitHub gives no list of its files, as it does where the diff is too large.
+    #[must_use]
+    pub fn files_unread(mut self) -> Self {
+        self.files_unread = true;
         self
     }
 

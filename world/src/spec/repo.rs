@@ -3,10 +3,11 @@
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
+use super::branch::{BranchSpec, blob_node};
 use super::pull::PullSpec;
 use super::when::IntoWhen;
 use super::{Raw, apply};
-use crate::graph::{SITE, World, commit_key, node_id, oid_of, reference, split_name, stamp};
+use crate::graph::{SITE, World, blob_key, commit_key, node_id, oid_of, reference, split_name, stamp};
 
 /// A repository: public, its default branch `main`.
 pub struct RepoSpec {
@@ -16,6 +17,9 @@ pub struct RepoSpec {
     branch: String,
     old_names: Vec<String>,
     owner: &'static str,
+    admin: bool,
+    files: Vec<(String, String)>,
+    branches: Vec<BranchSpec>,
     raw: Vec<Raw>,
 }
 
@@ -29,6 +33,9 @@ impl RepoSpec {
             branch: "main".to_owned(),
             old_names: Vec::new(),
             owner: "Organization",
+            admin: false,
+            files: Vec::new(),
+            branches: Vec::new(),
             raw: Vec::new(),
         }
     }
@@ -68,6 +75,33 @@ impl RepoSpec {
         self
     }
 
+    /// The viewer administers it, and may read its branch protection.
+    #[must_use]
+    pub fn administered(mut self) -> Self {
+        self.admin = true;
+        self
+    }
+
+    /// Its `.github/CODEOWNERS`.
+    #[must_use]
+    pub fn codeowners(self, text: &str) -> Self {
+        self.file(".github/CODEOWNERS", text)
+    }
+
+    /// A file, on every branch alike.
+    #[must_use]
+    pub fn file(mut self, path: &str, text: &str) -> Self {
+        self.files.push((path.to_owned(), text.to_owned()));
+        self
+    }
+
+    /// What one of its branches asks for.
+    #[must_use]
+    pub fn branch(mut self, branch: BranchSpec) -> Self {
+        self.branches.push(branch);
+        self
+    }
+
     /// Any other field.
     #[must_use]
     pub fn raw(mut self, change: impl FnOnce(&mut Map<String, Value>) + Send + 'static) -> Self {
@@ -93,7 +127,7 @@ impl World {
             "url": format!("{SITE}/{}", spec.name), "isArchived": spec.archived,
             "archivedAt": spec.archived.then(|| stamp(self.now() - chrono::Duration::days(3))),
             "isPrivate": spec.private, "visibility": if spec.private { "PRIVATE" } else { "PUBLIC" },
-            "isInOrganization": spec.owner == "Organization", "viewerPermission": "WRITE",
+            "isInOrganization": spec.owner == "Organization", "viewerPermission": if spec.admin { "ADMIN" } else { "WRITE" }, "viewerCanAdminister": spec.admin,
             "mergeCommitAllowed": true, "squashMergeAllowed": true, "rebaseMergeAllowed": true,
             "createdAt": created, "updatedAt": created, "pushedAt": stamp(self.now()),
             "defaultBranchRef": reference(&branch),
@@ -104,6 +138,13 @@ impl World {
             self.name_repo(&old, number);
         }
         self.put(&Self::repo_key(number), node);
+        for (path, text) in spec.files {
+            let blob = blob_node(self, number, &path, &text);
+            self.put(&blob_key(number, &path), blob);
+        }
+        for branch in spec.branches {
+            branch.install(self, number);
+        }
         number
     }
 

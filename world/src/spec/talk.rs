@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::when::{IntoWhen, When, hours_ago};
 use super::{Raw, apply};
-use crate::graph::{SITE, World, node_id, reference, stamp};
+use crate::graph::{AVATARS, SITE, World, node_id, reference, stamp};
 
 /// How an account stands to a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +73,41 @@ impl Who {
     }
 }
 
+impl Who {
+    /// The picture beside a commit status, which alone says which app made it: an app's lies under `in/` and
+    /// its number, a person's under `u/`.
+    pub(crate) fn avatar(&self, world: &mut World) -> Option<String> {
+        let (folder, key) = match self {
+            Self::Bot(slug) => ("in", world.app(slug)),
+            Self::User(login) | Self::Mannequin(login) => ("u", world.account("User", login)),
+            Self::Team(_) | Self::Deleted => return None,
+        };
+        let id = world.node(&key)?.get("databaseId")?.as_u64()?;
+        Some(format!("{AVATARS}/{folder}/{id}?s=40&v=4"))
+    }
+}
+
+/// An edit after the fact.
+struct Edited {
+    by: Option<Who>,
+    at: When,
+}
+
+/// Says on a comment or review that it was edited: by its author, where nobody else is named.
+fn say_edited(world: &mut World, node: &mut Value, edited: Option<Edited>) {
+    let Some((edited, node)) = edited.zip(node.as_object_mut()) else {
+        return;
+    };
+    let at = json!(stamp(edited.at.on(world.now())));
+    let editor = match edited.by {
+        Some(who) => who.node(world),
+        None => node.get("author").cloned().unwrap_or_default(),
+    };
+    node.insert("lastEditedAt".into(), at.clone());
+    node.insert("updatedAt".into(), at);
+    node.insert("editor".into(), editor);
+}
+
 impl From<&str> for Who {
     fn from(login: &str) -> Self {
         Self::user(login)
@@ -98,6 +133,7 @@ pub struct CommentSpec {
     body: String,
     at: When,
     minimized: Option<String>,
+    edited: Option<Edited>,
     raw: Vec<Raw>,
 }
 
@@ -110,6 +146,7 @@ impl CommentSpec {
             body: body.to_owned(),
             at: hours_ago(1),
             minimized: None,
+            edited: None,
             raw: Vec::new(),
         }
     }
@@ -118,6 +155,26 @@ impl CommentSpec {
     #[must_use]
     pub fn at(mut self, at: impl IntoWhen) -> Self {
         self.at = at.into_when();
+        self
+    }
+
+    /// Edited since, by its author.
+    #[must_use]
+    pub fn edited(mut self, at: impl IntoWhen) -> Self {
+        self.edited = Some(Edited {
+            by: None,
+            at: at.into_when(),
+        });
+        self
+    }
+
+    /// Edited since, by somebody else.
+    #[must_use]
+    pub fn edited_by(mut self, who: impl Into<Who>, at: impl IntoWhen) -> Self {
+        self.edited = Some(Edited {
+            by: Some(who.into()),
+            at: at.into_when(),
+        });
         self
     }
 
@@ -150,6 +207,7 @@ impl CommentSpec {
             "body": self.body, "createdAt": at, "updatedAt": at,
             "isMinimized": self.minimized.is_some(), "minimizedReason": self.minimized,
         });
+        say_edited(world, &mut node, self.edited);
         apply(self.raw, &mut node);
         node
     }
@@ -169,6 +227,7 @@ pub struct ReviewSpec {
     body: String,
     at: When,
     minimized: bool,
+    edited: Option<Edited>,
     raw: Vec<Raw>,
 }
 
@@ -182,6 +241,7 @@ impl ReviewSpec {
             body: body.to_owned(),
             at: hours_ago(1),
             minimized: false,
+            edited: None,
             raw: Vec::new(),
         }
     }
@@ -212,6 +272,26 @@ impl ReviewSpec {
     #[must_use]
     pub fn by_a(mut self, association: Association) -> Self {
         self.association = association;
+        self
+    }
+
+    /// Edited since, by its author.
+    #[must_use]
+    pub fn edited(mut self, at: impl IntoWhen) -> Self {
+        self.edited = Some(Edited {
+            by: None,
+            at: at.into_when(),
+        });
+        self
+    }
+
+    /// Edited since, by somebody else.
+    #[must_use]
+    pub fn edited_by(mut self, who: impl Into<Who>, at: impl IntoWhen) -> Self {
+        self.edited = Some(Edited {
+            by: Some(who.into()),
+            at: at.into_when(),
+        });
         self
     }
 
@@ -257,6 +337,7 @@ impl ReviewSpec {
             "authorCanPushToRepository":
                 matches!(self.association, Association::Member | Association::Owner | Association::Collaborator),
         });
+        say_edited(world, &mut node, self.edited);
         apply(self.raw, &mut node);
         node
     }
