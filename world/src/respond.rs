@@ -32,7 +32,9 @@ pub(crate) async fn respond(
     };
     let path = parts.uri.path();
     let path = path.strip_prefix("/api/v3").unwrap_or(path).to_owned();
-    let asking = Asking::understand(&hub, parts.method, path, parts.headers, &body);
+    let query = parts.uri.query().unwrap_or_default().to_owned();
+    let mut asking = Asking::understand(&hub, parts.method, path, parts.headers, &body);
+    asking.query = query;
     let number = hub.arrive(asking.logged());
     let fate = Fate::of(&hub, &asking).await;
     let answer = match fate.instead {
@@ -64,6 +66,7 @@ pub(crate) async fn respond(
 struct Asking {
     method: Method,
     path: String,
+    query: String,
     headers: HeaderMap,
     request: Option<graphql::Request>,
     kind: Kind,
@@ -85,6 +88,7 @@ impl Asking {
             is_write: method != Method::GET && method != Method::HEAD,
             method,
             path,
+            query: String::new(),
             headers,
             request: None,
             kind: Kind::Rest,
@@ -147,10 +151,12 @@ impl Asking {
             (Kind::Unfit(unfit), _) => (unfit, "graphql"),
             _ => {
                 hub.spend(1);
-                (
-                    rest::answer(&world, &hub.base, &self.method, &self.path, hub.budget()),
-                    "core",
-                )
+                let admitted = rest::Admitted {
+                    method: &self.method,
+                    path: &self.path,
+                    query: &self.query,
+                };
+                (rest::answer(&world, &hub.base, &admitted, hub.budget()), "core")
             }
         };
         let budget = hub.budget();

@@ -1,5 +1,7 @@
 //! The few REST paths that a reader of pull requests asks for.
 
+mod branches;
+
 use axum::http::Method;
 use serde_json::{Value, json};
 
@@ -7,12 +9,21 @@ use crate::faults::Canned;
 use crate::graph::{At, World};
 use crate::graphql::Budget;
 
-/// The answer to a request that is admitted.
-pub(crate) fn answer(world: &World, base: &str, method: &Method, path: &str, budget: Budget) -> Canned {
-    if method != Method::GET && method != Method::HEAD {
+/// One request that is admitted.
+pub(crate) struct Admitted<'a> {
+    pub method: &'a Method,
+    pub path: &'a str,
+    /// What follows the question mark.
+    pub query: &'a str,
+}
+
+/// The answer to it.
+pub(crate) fn answer(world: &World, base: &str, request: &Admitted<'_>, budget: Budget) -> Canned {
+    if request.method != Method::GET && request.method != Method::HEAD {
         return not_found();
     }
-    let segments: Vec<String> = path.split('/').filter(|it| !it.is_empty()).map(decoded).collect();
+    let segments = request.path.split('/').filter(|it| !it.is_empty());
+    let segments: Vec<String> = segments.map(decoded).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let found = match segments.as_slice() {
         ["user"] => world
@@ -21,16 +32,18 @@ pub(crate) fn answer(world: &World, base: &str, method: &Method, path: &str, bud
         ["rate_limit"] => Some(rate_limit(budget)),
         ["repos", owner, name, rest @ ..] => {
             let full = format!("{owner}/{name}");
-            match world.repo_number(&full) {
-                Some(number) if is_old_name(world, number, &full) => return moved(base, number, rest),
-                Some(number) => under_repo(world, base, number, rest),
-                None => None,
-            }
+            return match world.repo_number(&full) {
+                Some(number) if is_old_name(world, number, &full) => moved(base, number, rest),
+                Some(number) => under_repo(world, base, number, rest, request.query),
+                None => not_found(),
+            };
         }
-        ["repositories", number, rest @ ..] => number
-            .parse()
-            .ok()
-            .and_then(|number| under_repo(world, base, number, rest)),
+        ["repositories", number, rest @ ..] => {
+            return match number.parse() {
+                Ok(number) => under_repo(world, base, number, rest, request.query),
+                Err(_) => not_found(),
+            };
+        }
         _ => None,
     };
     found.map_or_else(not_found, |body| Canned::json(200, &body))
@@ -48,7 +61,7 @@ fn moved(base: &str, number: u64, rest: &[&str]) -> Canned {
     let mut url = format!("{base}/repositories/{number}");
     for segment in rest {
         url.push('/');
-        url.push_str(segment);
+        url.push_str(&escaped(segment));
     }
     let body = json!({
         "message": "Moved Permanently", "url": url,
@@ -64,20 +77,33 @@ fn is_old_name(world: &World, number: u64, asked: &str) -> bool {
     now.is_some_and(|now| !now.eq_ignore_ascii_case(asked))
 }
 
-fn under_repo(world: &World, base: &str, number: u64, rest: &[&str]) -> Option<Value> {
-    let repo = world.value(&World::repo_key(number))?;
-    match rest {
+fn under_repo(world: &World, base: &str, number: u64, rest: &[&str], query: &str) -> Canned {
+    let Some(repo) = world.value(&World::repo_key(number)) else {
+        return not_found();
+    };
+    let full = text(repo.get("nameWithOwner"));
+    let found = match rest {
         [] => Some(repository(world, base, repo)),
-        ["pulls", pull] => {
+        ["pulls", pull] => pull.parse().ok().and_then(|number| {
             let at = At {
-                repo: text(repo.get("nameWithOwner")).to_owned(),
-                number: pull.parse().ok()?,
+                repo: full.to_owned(),
+                number,
             };
             pull_request(world, base, world.value(&world.pull_key(&at).ok()?)?)
-        }
+        }),
         ["compare", range @ ..] => compare(world, base, repo, &range.join("/")),
-        _ => None,
-    }
+        _ => {
+            let asked = branches::Asked {
+                world,
+                base,
+                repo: number,
+                full,
+                query,
+            };
+            return asked.answer(rest).unwrap_or_else(not_found);
+        }
+    };
+    found.map_or_else(not_found, |body| Canned::json(200, &body))
 }
 
 fn text(value: Option<&Value>) -> &str {
@@ -116,6 +142,24 @@ fn repository(world: &World, base: &str, repo: &Value) -> Value {
         "fork": repo.get("isFork").cloned().unwrap_or(json!(false)),
         "default_branch": text(branch.and_then(|branch| branch.get("name"))),
         "created_at": repo["createdAt"], "updated_at": repo["updatedAt"], "pushed_at": repo["pushedAt"],
+    })
+}
+
+fn commit(base: &str, full: &str, commit: &Value) -> Value {
+    let oid = text(commit.get("oid"));
+    json!({
+        "sha": oid, "node_id": commit["id"], "url": format!("{base}/repos/{full}/commits/{oid}"),
+        "html_url": commit["url"], "parents": [], "author": null, "committer": null,
+        "commit": {
+            "message": commit["message"], "url": format!("{base}/repos/{full}/git/commits/{oid}"),
+            "author": {
+                "name": commit["author"]["name"], "email": commit["author"]["email"], "date": commit["authoredDate"],
+            },
+            "committer": {
+                "name": commit["committer"]["name"], "email": commit["committer"]["email"],
+                "date": commit["committedDate"],
+            },
+        },
     })
 }
 
@@ -194,6 +238,11 @@ fn rate_limit(budget: Budget) -> Value {
         "resources": { "core": core, "graphql": of(budget.limit, budget.used), "search": of(30, 0) },
         "rate": core,
     })
+}
+
+/// A text as one segment of a path, as far as anything here needs it.
+fn escaped(segment: &str) -> String {
+    segment.replace('%', "%25").replace('/', "%2F")
 }
 
 /// One path segment, `%xx` turned into what it stands for.

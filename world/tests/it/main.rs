@@ -1,5 +1,6 @@
 //! The world over real HTTP.
 
+mod branches;
 mod client;
 mod demo;
 mod documents;
@@ -7,3 +8,4 @@ mod every_field;
 mod graphql;
 mod http;
 mod schema;
+mod upkeep;
