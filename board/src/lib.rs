@@ -22,6 +22,7 @@
 //! It serves no page and reads no file: whoever has the records hands them in, one at a time.
 
 mod columns;
+pub mod differences;
 mod html;
 pub mod kanban;
 mod plot;
@@ -33,6 +34,7 @@ mod spread;
 pub mod story;
 pub mod words;
 
+pub use differences::Differences;
 pub use html::escaped;
 pub use kanban::Board;
 pub use range::{EmptyRange, MAX_DAYS, Range};

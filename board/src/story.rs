@@ -1,21 +1,25 @@
-//! One pull request's story: the author's half, in time order, each part with its time and its source.
+//! One pull request's story: both halves, in time order, each part with its time and its source.
 //!
 //! [`Telling`] takes records of any pull request, keeps those of its own, and of the dispatcher's lines only those at
 //! which something changed. Repository names fold case, as GitHub folds them.
 
 mod files;
+mod maintained;
 mod text;
 
 use std::collections::VecDeque;
 
 use chrono::{DateTime, Utc};
 use lifecycle::Bucket;
+use lifecycle::maintain::State;
 use mailbox::{AckedBy, DeliveryEvent, Envelope, Holder, QuarantineCause, Replayed, StampedEvent};
 use pulls::{PrNumber, PrRef, RepoName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::records::{Audited, Classified, StateLine};
+
+pub use maintained::{Held, LEDGER_FILE, Saw};
 
 /// The version of the document that `--json` prints.
 pub const VERSION: u32 = 1;
@@ -40,12 +44,14 @@ pub struct Story {
     pub repo: RepoName,
     /// The number.
     pub pr: PrNumber,
-    /// Its title, where the dispatcher saw it.
+    /// Its title, where it was seen.
     pub title: Option<String>,
     /// Its page, where the dispatcher saw it.
     pub url: Option<String>,
     /// What the dispatcher last found it to be.
     pub now: Option<Standing>,
+    /// The state that the ledger has, where it is maintained.
+    pub state: Option<Held>,
     /// What happened, in time order. What has no time stands at the end.
     pub entries: Vec<Entry>,
     /// How many earlier entries were left out, beyond [`MAX_ENTRIES`].
@@ -137,6 +143,21 @@ pub enum What {
         /// Why, as the brief says.
         why: Option<String>,
     },
+    /// It went into another state; or something was done about it, in the same state.
+    Moved {
+        /// The state before; null for the first.
+        from: Option<State>,
+        /// The state after.
+        to: State,
+        /// Why, for people.
+        reason: String,
+        /// The head.
+        head: String,
+        /// What the decision saw, in few words; null where it is not at hand.
+        saw: Option<Saw>,
+        /// The keys of what was said on GitHub for it.
+        said: Vec<String>,
+    },
     /// It needed nothing, for the record.
     Audited {
         /// The message that it is the record of.
@@ -210,6 +231,9 @@ pub struct Telling {
     since: Option<DateTime<Utc>>,
     heads: Vec<String>,
     gates: Vec<files::Gate>,
+    /// What the ledger says of it.
+    held: Option<Held>,
+    title: Option<String>,
 }
 
 impl Telling {
@@ -224,6 +248,8 @@ impl Telling {
             since: None,
             heads: Vec::new(),
             gates: Vec::new(),
+            held: None,
+            title: None,
         }
     }
 
@@ -313,7 +339,7 @@ impl Telling {
                 self.push(gate.at, &gate.source, gate.what);
             }
         }
-        if self.entries.is_empty() {
+        if self.entries.is_empty() && self.held.is_none() {
             return None;
         }
         let mut entries: Vec<Entry> = self.entries.into();
@@ -331,9 +357,10 @@ impl Telling {
             v: VERSION,
             repo: self.named.unwrap_or(self.at.repo),
             pr: self.at.number,
-            title: last.and_then(|last| some(&last.title)),
+            title: last.and_then(|last| some(&last.title)).or(self.title),
             url: last.and_then(|last| some(&last.url)),
             now,
+            state: self.held,
             entries,
             left_out: self.left_out,
         })

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use lifecycle::maintain::{State, SubStatus};
 use pulls::escape;
 
-use super::{Changed, Delivery, Entry, Story, What};
-use crate::words::{count, moment};
+use super::{Changed, Delivery, Entry, Saw, Story, What};
+use crate::words::{count, minute, moment};
 
 impl Story {
     /// The story as text, a line an entry. Messages with which nothing was done are told together. What others wrote
@@ -23,6 +24,21 @@ impl Story {
             let (since, seen) = (moment(now.since), moment(now.seen));
             let why = escape::line(&format!("{} ({}): {}", now.bucket, now.rule, now.reason));
             out.push_str(&format!("{why}\n  so since {since}, last seen {seen}\n"));
+        }
+        if let Some(held) = &self.state {
+            let why = escape::line(&format!(
+                "{}: {}",
+                state(held.state, held.sub_status),
+                held.reason
+            ));
+            let next = held
+                .next
+                .map(|next| format!(", looked at again at {}", moment(next)));
+            let since = moment(held.since);
+            out.push_str(&format!(
+                "{why}\n  so since {since}{}\n",
+                next.unwrap_or_default()
+            ));
         }
         out.push('\n');
         if self.left_out > 0 {
@@ -205,6 +221,27 @@ fn words(entry: &Entry) -> String {
             };
             format!("{news}{bucket} ({rule}): {reason}")
         }
+        What::Moved {
+            from,
+            to,
+            reason,
+            head,
+            saw,
+            said,
+        } => {
+            let moved = match from {
+                Some(from) if from == to => to.to_string(),
+                Some(from) => format!("{from} → {to}"),
+                None => format!("first seen, {to}"),
+            };
+            let short = head.get(..7).unwrap_or(head);
+            let saw = saw.as_ref().map(|saw| format!("; saw {}", seen(saw)));
+            let said = match said.is_empty() {
+                true => String::new(),
+                false => format!("; said {}", said.join(", ")),
+            };
+            format!("{moved}, head {short}: {reason}{}{said}", saw.unwrap_or_default())
+        }
         What::Appended {
             seq,
             intent,
@@ -232,6 +269,30 @@ fn words(entry: &Entry) -> String {
             format!("{file}:{line}: {status}{}", branch.unwrap_or_default())
         }
     }
+}
+
+fn state(state: State, sub: Option<SubStatus>) -> String {
+    match sub {
+        Some(sub) => format!("{state} ({sub})"),
+        None => state.to_string(),
+    }
+}
+
+/// What a decision saw: `checks green, MERGEABLE, a person at …, owner @olive`.
+fn seen(saw: &Saw) -> String {
+    let mut seen = vec![
+        format!("checks {}", saw.ci.as_str()),
+        saw.mergeable.as_str().to_owned(),
+        format!("a person at {}", minute(saw.active)),
+    ];
+    seen.extend(saw.owner.as_ref().map(|owner| format!("owner {owner}")));
+    if saw.open_findings + saw.disputed_findings > 0 {
+        seen.push(format!(
+            "{} open findings, {} disputed",
+            saw.open_findings, saw.disputed_findings
+        ));
+    }
+    seen.join(", ")
 }
 
 fn happened(delivery: &Delivery) -> String {

@@ -175,3 +175,76 @@ fn a_story_without_end_keeps_its_newest_part() {
     assert_eq!((story.entries.len(), story.left_out), (MAX_ENTRIES, 10));
     assert_eq!(story.entries.last().unwrap().at, Some(ago(1)));
 }
+
+#[test]
+fn both_halves_stand_in_the_order_of_time() {
+    use lifecycle::maintain::{Before, Epoch, Settings, build, step};
+    let settings = Settings::default();
+    let moves = |before: Before<'_>, evidence: &_| {
+        step(before, evidence, &[], &Default::default(), Epoch(1), &settings)
+    };
+    let seen_first = build::evidence("o/R#7").unrouted().done();
+    let first = moves(Before::default(), &seen_first);
+    let row = first.row.clone().unwrap();
+    let before = Before {
+        row: Some(&row),
+        evidence: Some(&seen_first),
+    };
+    let routed = build::evidence("o/R#7")
+        .later(chrono::TimeDelta::minutes(2))
+        .done();
+    let second = moves(before, &routed);
+    let mut telling = telling();
+    telling.state(&with(0, "ts", json!("2026-05-14T17:46:00Z")));
+    telling.transition(&second.rows[0], Some(&routed), &["o/r#7/d1/owner".to_owned()]);
+    telling.transition(&first.rows[0], None, &[]);
+    telling.row(&second.row.unwrap(), Some("Mend \u{1b}[31mit"));
+    let story = telling.finish().unwrap();
+    let kinds: Vec<&str> = story
+        .entries
+        .iter()
+        .map(|entry| match &entry.what {
+            What::Moved { .. } => "moved",
+            What::Classified { .. } => "classified",
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(kinds, ["moved", "classified", "moved"]);
+    assert_eq!(story.state.as_ref().unwrap().state.as_str(), "owner_routed");
+    let text = story.text();
+    for said in [
+        "ledger.db       first seen, new, head 0000000",
+        "ledger.db       new → owner_routed, head 0000000",
+        "; saw checks green, MERGEABLE, a person at 2026-05-14 16:45 UTC, owner @olive; said o/r#7/d1/owner",
+        "owner_routed: ",
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    assert!(!text.contains('\u{1b}'));
+}
+
+#[test]
+fn one_that_is_only_maintained_has_a_story_too() {
+    use lifecycle::maintain::{Before, Epoch, Settings, build, step};
+    let evidence = build::ready("o/r#7").done();
+    let first = step(
+        Before::default(),
+        &evidence,
+        &[],
+        &Default::default(),
+        Epoch(1),
+        &Settings::default(),
+    );
+    let row = first.row.unwrap();
+    let mut telling = telling();
+    telling.transition(&first.rows[0], Some(&evidence), &[]);
+    telling.row(&row, Some("Mend it"));
+    let story = telling.finish().unwrap();
+    assert_eq!(story.title.as_deref(), Some("Mend it"));
+    assert_eq!((story.entries.len(), story.now), (1, None));
+    // What belongs to another is passed over.
+    let mut other = Telling::about("o/r#8".parse().unwrap());
+    other.transition(&first.rows[0], None, &[]);
+    other.row(&row, None);
+    assert_eq!(other.finish(), None);
+}
