@@ -141,7 +141,7 @@ pub(super) fn holds(rule: Rule, evidence: &Evidence, settings: &Settings) -> boo
             !is_reviewed(evidence) || checks::verdict(evidence, settings) == Checked::Pending
         }
         Rule::ReadyForMaintainer => gate::first_failure(evidence, settings).is_none(),
-        Rule::GateBlocked => is_reviewed(evidence),
+        Rule::GateBlocked => is_reviewed(evidence) && gate::first_failure(evidence, settings).is_some(),
     }
 }
 

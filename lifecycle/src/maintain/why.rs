@@ -97,6 +97,9 @@ fn not(rule: Rule, evidence: &Evidence, settings: &Settings) -> String {
             Some(id) => says(id),
             None => state(),
         },
+        Rule::GateBlocked if gate::first_failure(evidence, settings).is_none() => {
+            "every condition of the gate is met".to_owned()
+        }
         Rule::GateBlocked => says(GateId::Reviewed),
         Rule::Fallback => "a rule before it holds".to_owned(),
     }
@@ -127,6 +130,7 @@ fn would_change(rule: Rule, held: bool, evidence: &Evidence, settings: &Settings
         (Rule::New, true) => "the next cycle looks for its owner",
         (Rule::New, false) => "nothing",
         (Rule::NeedsOwner, true) => "CODEOWNERS or [[lifecycle.owners]] name an owner, or a review begins",
+        (Rule::NeedsOwner | Rule::OwnerRouted, false) if !is_undiscovered(evidence) => "nothing",
         (Rule::NeedsOwner, false) => "nobody owns what it changes, and no review was tried",
         (Rule::OwnerRouted, true) => "a review begins",
         (Rule::OwnerRouted, false) => "somebody owns what it changes, and no review was tried",
@@ -141,7 +145,7 @@ fn would_change(rule: Rule, held: bool, evidence: &Evidence, settings: &Settings
         (Rule::ReadyForMaintainer, true) => "any condition of the gate fails",
         (Rule::ReadyForMaintainer, false) => "every condition of the gate is met",
         (Rule::GateBlocked, true) => "the condition is met",
-        (Rule::GateBlocked, false) => "its head is reviewed",
+        (Rule::GateBlocked, false) => "its head is reviewed, and a condition of the gate fails",
         (Rule::Fallback, _) => "nothing that is known today",
     };
     text.to_owned()

@@ -4,6 +4,7 @@
 mod field_cases;
 mod hints;
 mod ids;
+mod maintain;
 mod order;
 mod properties;
 mod rules;
