@@ -12,11 +12,13 @@ use crate::failure::{Exit, Failure};
 
 mod looking;
 mod maintain;
+mod replay;
 mod torture;
 mod transfer;
 
 pub use looking::{Pr, Report};
-pub use maintain::Project;
+pub use maintain::{Board, Project, Why};
+pub use replay::Replay;
 pub use torture::{Full, Torture};
 pub use transfer::{Export, Import};
 
@@ -103,6 +105,14 @@ pub enum Command {
     Report(Report),
     /// One pull request's story in time order: what it was found to be, every message, what came of it
     Pr(Pr),
+    /// Every pull request in its column: the maintainer's states, and your own buckets
+    ///
+    /// It is printed as it is recorded; GitHub is not asked. The page that updates by itself comes in a later version.
+    Board(Board),
+    /// Why a pull request is where it is: every rule of both halves, and what would change it
+    ///
+    /// It is told from what is recorded, as of now or of --now; GitHub is not asked.
+    Why(Why),
     /// Evidence about a pull request on stdin, its one state on stdout
     Project(Project),
     /// Mailboxes as JSONL: every message with what happened to it
@@ -333,31 +343,6 @@ pub struct Quarantined {
     pub actor: String,
     /// The message
     pub msg_id: String,
-    /// Print one JSON document
-    #[arg(long)]
-    pub json: bool,
-}
-
-/// `sweep replay`.
-#[derive(Debug, Args)]
-pub struct Replay {
-    /// Whose mailbox
-    pub actor: String,
-    /// Only messages to which something happened at or after this moment
-    #[arg(long, value_name = "RFC3339", value_parser = moment)]
-    pub since: Option<DateTime<Utc>>,
-    /// Only messages to which something happened before this moment
-    #[arg(long, value_name = "RFC3339", value_parser = moment)]
-    pub until: Option<DateTime<Utc>>,
-    /// Only messages about this pull request
-    #[arg(long, value_name = "OWNER/NAME#N")]
-    pub pr: Option<PrRef>,
-    /// Only this message
-    #[arg(long, value_name = "ID")]
-    pub msg_id: Option<String>,
-    /// Run the handler on each message again, every effect noted down instead of done, and show what differs
-    #[arg(long)]
-    pub rerun: bool,
     /// Print one JSON document
     #[arg(long)]
     pub json: bool,

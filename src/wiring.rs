@@ -27,10 +27,12 @@ use crate::mirroring::{Kept, Mirroring};
 use crate::token::Credentials;
 
 mod handlers;
+mod maintained;
 mod post_mortem;
 mod work_trees;
 
 pub use handlers::Handler;
+pub use maintained::{ledger, maintained, present};
 pub use post_mortem::PostMortem;
 pub use work_trees::{GIT_VARIABLE, git_base, trees};
 

@@ -36,7 +36,7 @@ pub struct Pr {
 }
 
 /// A pull request by its name or by the address of any of its pages.
-fn pull_request(text: &str) -> Result<PrRef, String> {
+pub fn pull_request(text: &str) -> Result<PrRef, String> {
     let by_name = text.parse::<PrRef>();
     let address = by_name.is_err().then(|| by_address(text)).flatten();
     match address {

@@ -2,6 +2,7 @@
 
 mod ack;
 mod actors;
+mod board;
 mod completions;
 mod config;
 mod export;
@@ -17,6 +18,7 @@ mod report;
 mod run;
 mod send;
 mod torture;
+mod why;
 
 use std::env;
 use std::path::Path;
@@ -85,9 +87,12 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
             let verb = verb.unwrap_or(Quarantine::List(Listing { json }));
             wait(quarantine::run(&context, verb))
         }
+        Command::Replay(choice) if choice.projection => replay::projection(&context, &choice),
         Command::Replay(choice) => wait(replay::run(&context, &choice)),
         Command::Report(choice) => wait(report::run(&context, &choice)),
         Command::Pr(choice) => wait(pr::run(&context, &choice)),
+        Command::Board(choice) => board::run(&context, &choice),
+        Command::Why(choice) => why::run(&context, &choice),
         Command::Project(choice) => project::run(&context, &choice),
         Command::Export(choice) => wait(export::run(&context, &choice)),
         Command::Import(choice) => wait(import::run(&context, &choice)),

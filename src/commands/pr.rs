@@ -1,4 +1,4 @@
-//! `sweep pr o/r#n`: the author's half of one pull request's story, in time order (contract, section 2).
+//! `sweep pr o/r#n`: one pull request's story, both halves in time order (contract, section 2).
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -7,6 +7,8 @@ use std::path::Path;
 use board::records::{Audited, StateLine};
 use board::story::{AUDIT_FILE, DECISIONS_FILE, STATE_FILE, Telling};
 use chrono::{DateTime, Utc};
+use pulls::PrRef;
+use serde_json::Value;
 
 use super::Context;
 use super::report::refuse_no_home;
@@ -17,7 +19,7 @@ use crate::home::Home;
 use crate::lines;
 use crate::print;
 use crate::progress::Progress;
-use crate::wiring::PostMortem;
+use crate::wiring::{PostMortem, ledger, present};
 
 /// How much of a gate file or of a brief is read, in bytes: the first lines say all that a story tells.
 const BEGINNING: u64 = 256 * 1024;
@@ -31,6 +33,7 @@ pub async fn run(context: &Context, choice: &cli::Pr) -> Result<(), Failure> {
     let progress = Progress::start("reading records");
     grown(home, &mut telling)?;
     whole(home, choice, &mut telling)?;
+    maintained(home, &choice.at, &mut telling)?;
     mailboxes(home, &config, &mut telling, &progress).await?;
     progress.end();
     let Some(story) = telling.finish() else {
@@ -99,6 +102,34 @@ fn whole(home: &Home, choice: &cli::Pr, telling: &mut Telling) -> Result<(), Fai
         }
     }
     Ok(())
+}
+
+/// The maintainer's half, under whatever name the ledger has it.
+fn maintained(home: &Home, at: &PrRef, telling: &mut Telling) -> Result<(), Failure> {
+    let Some(ledger) = ledger(home)? else {
+        return Ok(());
+    };
+    let named = present(&ledger, at)?;
+    for mut logged in ledger.transitions(&named)? {
+        logged.transition.at = at.clone();
+        let said = keys(&logged.actions);
+        telling.transition(&logged.transition, logged.evidence.as_ref(), &said);
+    }
+    if let Some(mut row) = ledger.row(&named)? {
+        row.at = at.clone();
+        let card = ledger.card(&named)?;
+        telling.row(&row, card.as_ref().map(|card| card.title.as_str()));
+    }
+    Ok(())
+}
+
+/// The keys of what was said on GitHub, as the log has them.
+fn keys(actions: &Value) -> Vec<String> {
+    let actions = actions.as_array().into_iter().flatten();
+    actions
+        .filter_map(|action| action.as_str().or_else(|| action.get("key")?.as_str()))
+        .map(str::to_owned)
+        .collect()
 }
 
 async fn mailboxes(

@@ -3,6 +3,7 @@
 //! mailboxes is read.
 
 mod compare;
+mod projection;
 mod rerun;
 mod standing;
 
@@ -24,9 +25,11 @@ use crate::wiring::PostMortem;
 use compare::{Reads, Stands, Verdict};
 use rerun::{Effect, Outcome, Rerunner};
 
+pub use projection::run as projection;
+
 /// Prints it.
 pub async fn run(context: &Context, choice: &cli::Replay) -> Result<(), Failure> {
-    let of = mailbox_name(&choice.actor)?;
+    let of = mailbox_name(choice.actor.as_deref().unwrap_or_default())?;
     let id = choice.msg_id.as_deref().map(msg_id).transpose()?;
     let config = context.config()?;
     let opened = PostMortem::open(&context.home, &config).await?;

@@ -1,6 +1,7 @@
 //! Each kind of error that a command can end with: its exit code and what to do next.
 
 use github::{EndpointError, ErrorClass, ReadError, TokenError};
+use ledger::LedgerError;
 use mailbox::mirror::MirrorError;
 use mailbox::store::StoreError;
 use mailbox::{MailboxError, MessageError, OpenError, Refusal};
@@ -186,6 +187,39 @@ impl From<OpenError> for Failure {
         Self::new(Exit::Other, "cannot open the mailboxes")
             .because(error)
             .mend(mend)
+    }
+}
+
+impl From<ledger::OpenError> for Failure {
+    fn from(error: ledger::OpenError) -> Self {
+        let mend = match &error {
+            ledger::OpenError::Held { .. } => {
+                return Self::of(Exit::Held, error).mend("Run it again when the other process is done.");
+            }
+            ledger::OpenError::Newer { .. } => {
+                "Use the version of sweep that wrote it, or another home.".to_owned()
+            }
+            ledger::OpenError::Foreign { .. } => {
+                "Move the file away, or name another home with --home.".to_owned()
+            }
+            ledger::OpenError::Io { .. } => system::mend(&error, "name another home with --home"),
+            ledger::OpenError::Sqlite { .. } => LEDGER_DAMAGED.to_owned(),
+        };
+        Self::of(Exit::Other, error).mend(mend)
+    }
+}
+
+/// What to do about a ledger that cannot be read. It holds what GitHub says, and what followed from it.
+const LEDGER_DAMAGED: &str = "Keep a copy of ledger.db and ledger.db-wal, and report it. Then move both away: states are \
+                              read again from GitHub, and their history begins anew.";
+
+impl From<LedgerError> for Failure {
+    fn from(error: LedgerError) -> Self {
+        let mend = match &error {
+            LedgerError::Full { .. } => "Make room on the disk, then run it again.",
+            LedgerError::Damaged { .. } | LedgerError::Sqlite { .. } => LEDGER_DAMAGED,
+        };
+        Self::of(Exit::Other, error).mend(mend)
     }
 }
 
