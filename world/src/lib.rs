@@ -67,6 +67,7 @@ mod faults;
 mod graph;
 mod graphql;
 mod hub;
+mod maintained;
 mod many;
 mod recheck;
 mod respond;
@@ -79,6 +80,7 @@ pub use faults::{Canned, Fault, Faults};
 pub use graph::{At, EditError, SITE, World};
 pub use graphql::SCHEMA;
 pub use hub::Logged;
+pub use maintained::Maintained;
 pub use many::Lists;
 pub use serve::{Served, TOKEN};
 pub use spec::{

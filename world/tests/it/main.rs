@@ -7,5 +7,6 @@ mod documents;
 mod every_field;
 mod graphql;
 mod http;
+mod maintained;
 mod schema;
 mod upkeep;
