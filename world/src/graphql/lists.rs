@@ -177,9 +177,17 @@ pub(crate) fn order(items: &mut [Item<'_>], info: &ResolveInfo<'_>) {
         "NAME" => "name",
         _ => return,
     };
-    items.sort_by(|a, b| field_text(a.value, field).cmp(field_text(b.value, field)));
+    // What is compared is looked up once an item and not once a comparison.
+    let mut keyed: Vec<(&str, Item<'_>)> = items
+        .iter()
+        .map(|item| (field_text(item.value, field), *item))
+        .collect();
+    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
     if word("direction") == "DESC" {
-        items.reverse();
+        keyed.reverse();
+    }
+    for (place, (_, item)) in items.iter_mut().zip(keyed) {
+        *place = item;
     }
 }
 
