@@ -26,7 +26,7 @@
 //!
 //! It accepts no write yet: a mutation or any method but GET is refused, and stands in
 //! [`Served::writes`] for a test to see that there was none. Of REST it knows what a reader asks for
-//! (`/user`, `/rate_limit`, a repository, a pull request, a comparison). Its search knows the
+//! (`/user`, `/rate_limit`, a repository, a pull request, a comparison, what a branch asks for). Its search knows the
 //! qualifiers by which open pull requests are found. A budget of requests is counted down, but never
 //! runs out by itself.
 //!
@@ -75,7 +75,10 @@ mod rest;
 mod serve;
 mod spec;
 
-pub use demo::{DEMO_NOW, DEMO_VIEWER, DemoAnswer, DemoGate, DemoHints, demo_answers, demo_hints};
+pub use demo::{
+    DEMO_MAINTAINED, DEMO_NOW, DEMO_VIEWER, DemoAnswer, DemoGate, DemoHints, DemoReview, DemoState,
+    demo_answers, demo_hints, demo_reviews, demo_states,
+};
 pub use faults::{Canned, Fault, Faults};
 pub use graph::{At, EditError, SITE, World};
 pub use graphql::SCHEMA;

@@ -1,12 +1,16 @@
-//! The world that `sweep run --demo` shows: one person's open pull requests over a dozen repositories.
+//! The world that `sweep run --demo` shows: one person's open pull requests over a dozen repositories, and one
+//! repository that is maintained.
 //!
 //! Every name is invented. Each pull request is there for a reason, which its row says, with the rule
 //! that a reader of the contract's section 4 expects. Times are relative to [`DEMO_NOW`].
 
 mod ember;
+mod orrery;
 mod others;
 mod plumbline;
 mod skerry;
+
+pub use orrery::{DEMO_MAINTAINED, DemoReview, DemoState, demo_reviews, demo_states};
 
 use std::time::Duration;
 
@@ -78,6 +82,8 @@ impl World {
             )
             .pulls(rows().into_iter().map(|row| row.spec))
             .pulls(others::of_other_people())
+            .repo(orrery::repo())
+            .pulls(orrery::pulls())
             .build()
     }
 }

@@ -182,7 +182,7 @@ pub(crate) fn order(items: &mut [Item<'_>], info: &ResolveInfo<'_>) {
         .iter()
         .map(|item| (field_text(item.value, field), *item))
         .collect();
-    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    keyed.sort_by_key(|(text, _)| *text);
     if word("direction") == "DESC" {
         keyed.reverse();
     }

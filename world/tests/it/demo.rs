@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use world::{DEMO_NOW, DEMO_VIEWER, World, demo_answers, demo_hints};
+use world::{
+    DEMO_MAINTAINED, DEMO_NOW, DEMO_VIEWER, World, demo_answers, demo_hints, demo_reviews, demo_states,
+};
 
 #[test]
 fn the_search_finds_the_viewers_open_pull_requests() {
@@ -86,5 +88,49 @@ fn hints_are_lines_of_json_about_pull_requests_of_the_demo() {
         let text: serde_json::Value = serde_json::from_str(&gate.text).unwrap();
         let slug = text["repo"].as_str().unwrap().replace('/', "-");
         assert_eq!(gate.file, format!("{slug}.gate"));
+    }
+}
+
+#[test]
+fn every_state_has_its_pull_request_and_none_is_the_viewers() {
+    let world = World::demo();
+    let states: BTreeSet<&str> = demo_states().iter().map(|it| it.state).collect();
+    let all = [
+        "changes_requested",
+        "ci_failing",
+        "closed",
+        "draft",
+        "needs_owner",
+        "new",
+        "owner_routed",
+        "parked",
+        "ready_for_maintainer",
+        "stale",
+        "under_review",
+    ];
+    assert_eq!(states.into_iter().collect::<Vec<_>>(), all);
+    let (owner, name) = DEMO_MAINTAINED.split_once('/').unwrap();
+    let answer = world.ask(&format!(
+        "{{ repository(owner: {owner:?}, name: {name:?}) {{ pullRequests(first: 100) {{ totalCount nodes {{ number
+            author {{ login }} mergeStateStatus commits(last: 9) {{ nodes {{ commit {{ oid }} }} }} }} }} }} }}"
+    ));
+    let list = &answer["data"]["repository"]["pullRequests"];
+    assert_eq!(list["totalCount"], demo_states().len());
+    let nodes = list["nodes"].as_array().unwrap();
+    assert!(nodes.iter().all(|node| node["author"]["login"] != DEMO_VIEWER));
+    let of = |number: u32| nodes.iter().find(|node| node["number"] == number).unwrap();
+    for review in demo_reviews() {
+        let commits = of(review.at.number)["commits"].to_string();
+        assert!(commits.contains(&review.head_sha), "{review:?}: {commits}");
+    }
+    let buttons = [
+        (701, "CLEAN"),
+        (703, "BLOCKED"),
+        (704, "BLOCKED"),
+        (706, "DIRTY"),
+        (713, "DRAFT"),
+    ];
+    for (number, word) in buttons {
+        assert_eq!(of(number)["mergeStateStatus"], word, "{number}");
     }
 }
