@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 use world::{Maintained, World};
 
 const NOW: &str = "2026-05-14T17:45:00Z";
@@ -17,11 +17,11 @@ fn all(world: &World, fields: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let mut after = Value::Null;
     loop {
-        let variables = json!({ "after": after }).as_object().unwrap().clone();
+        let variables = Map::from_iter([("after".to_owned(), after)]);
         let answer = world.ask_operation(&text, "All", variables);
         assert!(answer.get("errors").is_none(), "{:#}", answer["errors"]);
         let page = &answer["data"]["repository"]["pullRequests"];
-        found.extend(page["nodes"].as_array().unwrap().iter().cloned());
+        found.extend(items(page).cloned());
         if page["pageInfo"]["hasNextPage"] == false {
             assert_eq!(page["totalCount"], found.len());
             return found;
@@ -30,56 +30,45 @@ fn all(world: &World, fields: &str) -> Vec<Value> {
     }
 }
 
-/// When a person last did anything.
-fn last_human(pull: &Value) -> String {
-    let of = |list: &str| pull[list]["nodes"].as_array().unwrap().clone();
-    let replies = of("reviewThreads")
-        .into_iter()
-        .flat_map(|thread| thread["comments"]["nodes"].as_array().unwrap().clone());
-    let said = of("comments").into_iter().chain(of("reviews")).chain(replies);
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value["nodes"].as_array().into_iter().flatten()
+}
+
+/// When a person last did anything, as GitHub writes it.
+fn last_human(pull: &Value) -> &str {
+    let replies = items(&pull["reviewThreads"]).flat_map(|thread| items(&thread["comments"]));
+    let said = items(&pull["comments"])
+        .chain(items(&pull["reviews"]))
+        .chain(replies);
     let people = said
         .filter(|it| it["author"]["__typename"] == "User")
-        .map(|it| it["createdAt"].clone());
-    let commits = of("commits")
-        .into_iter()
-        .map(|it| it["commit"]["committedDate"].clone());
-    let all = people.chain(commits).chain([pull["createdAt"].clone()]);
-    all.map(|at| at.as_str().unwrap().to_owned()).max().unwrap()
+        .map(|it| &it["createdAt"]);
+    let commits = items(&pull["commits"]).map(|it| &it["commit"]["committedDate"]);
+    let all = people.chain(commits).chain([&pull["createdAt"]]);
+    all.filter_map(Value::as_str).max().unwrap_or_default()
 }
 
 fn counted(pulls: &[Value]) -> Maintained {
-    let now = chrono::DateTime::parse_from_rfc3339(NOW).unwrap();
-    let idle = |days: i64| {
-        let limit = (now - chrono::TimeDelta::days(days)).to_utc();
-        let waits = |pull: &&Value| {
-            pull["isDraft"] == false
-                && last_human(pull).parse::<chrono::DateTime<chrono::Utc>>().unwrap() <= limit
-        };
-        pulls.iter().filter(waits).count()
+    let count = |holds: &dyn Fn(&Value) -> bool| {
+        let found = pulls.iter().filter(|pull| holds(pull));
+        found.map(|_| 1).sum()
     };
-    let count =
-        |holds: &dyn Fn(&Value) -> bool| u32::try_from(pulls.iter().filter(|it| holds(it)).count()).unwrap();
-    let rollup = |pull: &Value| {
-        pull["statusCheckRollup"]["state"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let unowned = |pull: &Value| {
-        let files = pull["files"]["nodes"].as_array().unwrap();
-        files
-            .iter()
-            .all(|file| file["path"].as_str().unwrap().starts_with("experimental/"))
+    let idle = |since: &str| count(&|pull| pull["isDraft"] == false && last_human(pull) <= since);
+    let rollup = |pull: &Value, word: &str| pull["statusCheckRollup"]["state"] == word;
+    let is_experimental = |file: &Value| {
+        let path = file["path"].as_str().unwrap_or_default();
+        path.starts_with("experimental/")
     };
     Maintained {
-        pulls: u32::try_from(pulls.len()).unwrap(),
+        pulls: count(&|_| true),
         drafts: count(&|pull| pull["isDraft"] == true),
-        idle_7: u32::try_from(idle(7)).unwrap(),
-        idle_14: u32::try_from(idle(14)).unwrap(),
-        idle_30: u32::try_from(idle(30)).unwrap(),
-        unowned: count(&unowned),
-        red: count(&|pull| rollup(pull) == "FAILURE"),
-        pending: count(&|pull| rollup(pull) == "PENDING"),
+        // So many days before the world's present.
+        idle_7: idle("2026-05-07T17:45:00Z"),
+        idle_14: idle("2026-04-30T17:45:00Z"),
+        idle_30: idle("2026-04-14T17:45:00Z"),
+        unowned: count(&|pull| items(&pull["files"]).all(is_experimental)),
+        red: count(&|pull| rollup(pull, "FAILURE")),
+        pending: count(&|pull| rollup(pull, "PENDING")),
         conflicting: count(&|pull| pull["mergeable"] == "CONFLICTING"),
         unknown: count(&|pull| pull["mergeable"] == "UNKNOWN"),
     }
