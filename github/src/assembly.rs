@@ -4,99 +4,60 @@
 //! entries than GitHub counts is read once more from its beginning, and then given up: the numbers of
 //! a list that changes under the reader agree at the second try.
 
+use std::fmt::Debug;
+
+use pulls::PrRef;
 use pulls::facts::{
-    Base, Check, Checks, ClosingIssue, Comment, Head, PullFacts, Review, Suite, Thread, ThreadComment, Time,
+    Base, Checks, ClosingIssue, Comment, Head, PullFacts, Review, Thread, ThreadComment, Time,
 };
-use pulls::{PrRef, Sha};
+use pulls::upkeep::Edit;
 use serde::Deserialize;
 
-use crate::batch::Of;
+use crate::answer::Answer;
+use crate::batch::{Of, Profile};
 use crate::error::ReadError;
 use crate::shape;
 
-/// Pages of one list: 10,000 entries, more than any pull request has that a person could still read.
-const MAX_PAGES: u32 = 100;
+mod commit;
+mod heads;
+mod reading;
+mod upkeep;
+
+use commit::CommitReading;
+pub(crate) use heads::HeadAssembly;
+use reading::{MAX_PAGES, Reading};
+use upkeep::UpkeepReading;
 
 /// A page that is wanted: of which list, after which cursor.
 pub(crate) type Want = (Of, Option<String>);
 
-/// A list that is read page by page.
-#[derive(Debug)]
-struct Reading<T> {
-    list: &'static str,
-    entries: Vec<T>,
-    /// Entries that came, null ones too, since the last beginning.
-    seen: u64,
-    pages: u32,
-    began_again: bool,
-}
+/// What a plan reads of each pull request, page by page.
+pub(crate) trait Reads: Sized + Debug {
+    /// What it becomes once everything was read.
+    type Facts: Debug;
 
-/// What to do after a page.
-#[derive(Debug, PartialEq, Eq)]
-enum Next {
-    /// The list was read whole.
-    Whole,
-    /// The page after this cursor; `None` means from the beginning.
-    After(Option<String>),
-}
+    /// From the first answer. Gives what is still wanted.
+    fn begin(
+        profile: Profile,
+        asked: &PrRef,
+        answer: &Answer,
+        alias: &str,
+    ) -> Result<(Self, Vec<Want>), ReadError>;
 
-impl<T> Reading<T> {
-    fn new(list: &'static str) -> Self {
-        Self {
-            list,
-            entries: Vec::new(),
-            seen: 0,
-            pages: 0,
-            began_again: false,
-        }
-    }
+    /// The repository as GitHub names it now, and the number.
+    fn at(&self) -> &PrRef;
 
-    /// Takes one page. `keep` is asked for every entry, null ones too.
-    fn take<S>(
-        &mut self,
-        page: shape::List<S>,
-        mut keep: impl FnMut(Option<S>) -> Option<T>,
-    ) -> Result<Next, ReadError> {
-        self.pages += 1;
-        self.seen += page.nodes.len() as u64;
-        self.entries.extend(page.nodes.into_iter().filter_map(&mut keep));
-        if page.page_info.has_next_page {
-            if self.pages >= MAX_PAGES {
-                return Err(ReadError::TooManyPages {
-                    list: self.list,
-                    pages: MAX_PAGES,
-                });
-            }
-            return match page.page_info.end_cursor {
-                Some(cursor) => Ok(Next::After(Some(cursor))),
-                None => Err(ReadError::Malformed {
-                    what: format!("{} go on without a cursor", self.list),
-                }),
-            };
-        }
-        if self.seen >= page.total_count {
-            return Ok(Next::Whole);
-        }
-        if self.began_again {
-            return Err(ReadError::Incomplete {
-                list: self.list,
-                got: self.seen,
-                of: page.total_count,
-            });
-        }
-        self.began_again = true;
-        self.entries.clear();
-        self.seen = 0;
-        Ok(Next::After(None))
-    }
-}
+    /// Takes a further page, as the text that stood under its alias. Gives what is wanted after it.
+    fn absorb(&mut self, of: &Of, page: &str) -> Result<Vec<Want>, ReadError>;
 
-impl Next {
-    fn want(self, of: impl FnOnce() -> Of, wants: &mut Vec<Want>) {
-        if let Self::After(cursor) = self {
-            wants.push((of(), cursor));
-        }
-    }
+    /// Whether everything was read.
+    fn is_whole(&self) -> bool;
+
+    /// The facts, once everything was read.
+    fn finish(self) -> Self::Facts;
+
+    /// The pull request that facts are of.
+    fn place(facts: &Self::Facts) -> &PrRef;
 }
 
 #[derive(Debug)]
@@ -112,10 +73,9 @@ struct ThreadReading {
 pub(crate) struct Assembly {
     /// All but the lists and what belongs to the head commit.
     facts: PullFacts,
-    head_is_read: bool,
-    /// `None` where GitHub has no rollup.
-    contexts: Option<Reading<Check>>,
-    suites: Reading<Suite>,
+    head: CommitReading,
+    /// What only the maintainer's half reads.
+    upkeep: Option<UpkeepReading>,
     comments: Reading<Comment>,
     reviews: Reading<Review>,
     threads: Reading<ThreadReading>,
@@ -126,16 +86,76 @@ pub(crate) struct Assembly {
     outstanding: usize,
 }
 
+impl Reads for Assembly {
+    type Facts = PullFacts;
+
+    fn begin(
+        profile: Profile,
+        asked: &PrRef,
+        answer: &Answer,
+        alias: &str,
+    ) -> Result<(Self, Vec<Want>), ReadError> {
+        let repository: Option<shape::Repository> = answer.field(alias)?;
+        let repository = repository.ok_or_else(|| ReadError::NoRepository(asked.repo.clone()))?;
+        Self::of(profile, asked, repository, answer.at)
+    }
+
+    fn at(&self) -> &PrRef {
+        &self.facts.at
+    }
+
+    fn absorb(&mut self, of: &Of, page: &str) -> Result<Vec<Want>, ReadError> {
+        let mut wants = Vec::new();
+        self.take_page(of, page, &mut wants)?;
+        self.outstanding = self.outstanding - 1 + wants.len();
+        Ok(wants)
+    }
+
+    fn is_whole(&self) -> bool {
+        self.outstanding == 0 && self.head.is_read()
+    }
+
+    fn finish(self) -> PullFacts {
+        debug_assert!(self.is_whole());
+        let mut facts = self.facts;
+        facts.checks = self.head.checks();
+        facts.head.commit_dates.sort_by(|a, b| b.cmp(a));
+        facts.head.commit_dates.dedup();
+        facts.comments = self.comments.entries;
+        facts.reviews = self.reviews.entries;
+        facts.closes = self.closes.entries;
+        facts.threads = self
+            .threads
+            .entries
+            .into_iter()
+            .map(|reading| Thread {
+                comments: reading.replies.entries,
+                ..reading.thread
+            })
+            .collect();
+        facts.upkeep = self.upkeep.map(UpkeepReading::finish);
+        facts
+    }
+
+    fn place(facts: &PullFacts) -> &PrRef {
+        &facts.at
+    }
+}
+
 impl Assembly {
-    /// From the first answer. Gives what is still wanted.
-    pub(crate) fn begin(
+    fn of(
+        profile: Profile,
         asked: &PrRef,
         repository: shape::Repository,
         read_at: Time,
     ) -> Result<(Self, Vec<Want>), ReadError> {
-        let pull = *repository
+        let mut pull = *repository
             .pull_request
             .ok_or_else(|| ReadError::NoPull(asked.clone()))?;
+        let mut wants = Vec::new();
+        let upkeep =
+            matches!(profile, Profile::Maintainer).then(|| UpkeepReading::begin(&mut pull, &mut wants));
+        let head = CommitReading::new(pull.head_ref_oid.clone());
         let facts = PullFacts {
             at: PrRef {
                 repo: repository.name_with_owner,
@@ -186,9 +206,8 @@ impl Assembly {
         };
         let mut this = Self {
             facts,
-            head_is_read: false,
-            contexts: None,
-            suites: Reading::new("check suites"),
+            head,
+            upkeep,
             comments: Reading::new("comments"),
             reviews: Reading::new("reviews"),
             threads: Reading::new("review threads"),
@@ -197,13 +216,10 @@ impl Assembly {
             commit_pages: 0,
             outstanding: 0,
         };
-        let mut wants = Vec::new();
         this.take_commits(pull.commits);
-        match pull.head_commit.last().map(|last| last.commit) {
-            Some(head) if head.oid == this.facts.head.sha => this.take_head(head, &mut wants)?,
-            // The list of commits ends before the head where there are too many (field case B075).
-            _ => wants.push((Of::Head(this.facts.head.sha.clone()), None)),
-        }
+        let newest = pull.head_commit.last().map(|last| last.commit);
+        this.head.begin(newest, &mut wants)?;
+        this.took_head(&mut wants)?;
         this.take_comments(pull.comments, &mut wants)?;
         this.take_reviews(pull.reviews, &mut wants)?;
         this.take_threads(pull.review_threads, &mut wants)?;
@@ -214,92 +230,48 @@ impl Assembly {
         Ok((this, wants))
     }
 
-    /// The repository as GitHub names it now, and the number.
-    pub(crate) fn at(&self) -> &PrRef {
-        &self.facts.at
-    }
-
-    /// Takes a further page, as the text that stood under its alias. Gives what is wanted after it.
-    pub(crate) fn absorb(&mut self, of: &Of, page: &str) -> Result<Vec<Want>, ReadError> {
-        let mut wants = Vec::new();
+    fn take_page(&mut self, of: &Of, page: &str, wants: &mut Vec<Want>) -> Result<(), ReadError> {
         match of {
-            Of::Comments => {
-                self.take_comments(in_pull::<shape::InComments>(page, "comments")?.list, &mut wants)?;
-            }
-            Of::Reviews => {
-                self.take_reviews(in_pull::<shape::InReviews>(page, "reviews")?.list, &mut wants)?
-            }
-            Of::Threads => {
-                self.take_threads(in_pull::<shape::InThreads>(page, "threads")?.list, &mut wants)?
-            }
-            Of::Closes => {
-                self.take_closes(
-                    in_pull::<shape::InCloses>(page, "closing issues")?.list,
-                    &mut wants,
-                )?;
+            Of::Comments => self.take_comments(in_pull::<shape::InComments>(page, "comments")?.list, wants),
+            Of::Reviews => self.take_reviews(in_pull::<shape::InReviews>(page, "reviews")?.list, wants),
+            Of::Threads => self.take_threads(in_pull::<shape::InThreads>(page, "threads")?.list, wants),
+            Of::Closes => self.take_closes(in_pull::<shape::InCloses>(page, "closing issues")?.list, wants),
+            Of::Files => {
+                let files = in_pull::<shape::InFiles>(page, "files")?.list;
+                if let Some(upkeep) = &mut self.upkeep {
+                    upkeep.take_files(files, wants);
+                }
+                Ok(())
             }
             Of::Commits => {
                 self.take_commits(in_pull::<shape::InCommits>(page, "commits")?.list);
-                self.want_commits(&mut wants)?;
+                self.want_commits(wants)
             }
-            Of::Head(sha) => {
-                let head: shape::Head = in_object(page, "head commit")?;
-                if head.oid != *sha {
-                    return Err(ReadError::Malformed {
-                        what: "another commit than the one asked for".to_owned(),
-                    });
-                }
-                self.take_head(head, &mut wants)?;
+            Of::Head(_) => {
+                self.head.absorb(of, page, wants)?;
+                self.took_head(wants)
             }
-            Of::Contexts(sha) => {
-                let rollup = in_object::<shape::InContexts>(page, "checks")?.list;
-                self.take_contexts(rollup, sha, &mut wants)?;
-            }
-            Of::Suites(sha) => {
-                let suites = in_object::<shape::InSuites>(page, "check suites")?.list;
-                self.take_suites(suites, sha, &mut wants)?;
-            }
+            Of::Contexts(_) | Of::Suites(_) => self.head.absorb(of, page, wants),
             Of::Replies(id) => {
                 let replies: shape::InComments = parse(page, "thread comments")?;
                 // Unknown when the threads were begun again meanwhile.
                 if let Some(thread) = self.threads.entries.iter_mut().find(|thread| thread.id == *id) {
                     let next = thread.replies.take(replies.list, |reply| reply.map(Into::into))?;
-                    next.want(|| Of::Replies(id.clone()), &mut wants);
+                    next.want(|| Of::Replies(id.clone()), wants);
                 }
+                Ok(())
             }
         }
-        self.outstanding = self.outstanding - 1 + wants.len();
-        Ok(wants)
     }
 
-    /// Whether everything was read.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.outstanding == 0 && self.head_is_read
-    }
-
-    /// The facts, once everything was read.
-    pub(crate) fn finish(self) -> PullFacts {
-        debug_assert!(self.is_whole());
-        let mut facts = self.facts;
-        facts.checks = Checks {
-            contexts: self.contexts.map(|reading| reading.entries),
-            suites: self.suites.entries,
+    /// Notes the head commit's date, where the commit was read just now.
+    fn took_head(&mut self, wants: &mut Vec<Want>) -> Result<(), ReadError> {
+        let Some(at) = self.head.committed_at else {
+            return Ok(());
         };
-        facts.head.commit_dates.sort_by(|a, b| b.cmp(a));
-        facts.head.commit_dates.dedup();
-        facts.comments = self.comments.entries;
-        facts.reviews = self.reviews.entries;
-        facts.closes = self.closes.entries;
-        facts.threads = self
-            .threads
-            .entries
-            .into_iter()
-            .map(|reading| Thread {
-                comments: reading.replies.entries,
-                ..reading.thread
-            })
-            .collect();
-        facts
+        self.facts.head.committed_at = at;
+        self.note_commit(at);
+        self.want_commits(wants)
     }
 
     fn take_comments(
@@ -307,7 +279,12 @@ impl Assembly {
         page: shape::List<shape::Spoken>,
         wants: &mut Vec<Want>,
     ) -> Result<(), ReadError> {
-        let next = self.comments.take(page, |comment| comment.map(Into::into))?;
+        let upkeep = &mut self.upkeep;
+        let next = self.comments.take(page, |comment| {
+            let mut comment = comment?;
+            note_edit(upkeep, || comment.take_edit());
+            Some(comment.into())
+        })?;
         next.want(|| Of::Comments, wants);
         Ok(())
     }
@@ -317,7 +294,12 @@ impl Assembly {
         page: shape::List<shape::Reviewed>,
         wants: &mut Vec<Want>,
     ) -> Result<(), ReadError> {
-        let next = self.reviews.take(page, |review| review.map(Into::into))?;
+        let upkeep = &mut self.upkeep;
+        let next = self.reviews.take(page, |review| {
+            let mut review = review?;
+            note_edit(upkeep, || review.take_edit());
+            Some(review.into())
+        })?;
         next.want(|| Of::Reviews, wants);
         Ok(())
     }
@@ -339,12 +321,22 @@ impl Assembly {
     ) -> Result<(), ReadError> {
         let mut replies = Vec::new();
         let mut failed = None;
+        let upkeep = &mut self.upkeep;
         let next = self.threads.take(page, |thread| {
             let thread = thread?;
             let mut reading = Reading::new("comments of a review thread");
-            match reading.take(thread.comments, |reply| reply.map(Into::into)) {
-                Ok(next) => next.want(|| Of::Replies(thread.id.clone()), &mut replies),
-                Err(error) => failed = Some(error),
+            if upkeep.is_some() {
+                // Its newest are all that is asked for.
+                reading.take_newest(thread.comments, |reply| {
+                    let mut reply = reply?;
+                    note_edit(upkeep, || reply.take_edit());
+                    Some(reply.into())
+                });
+            } else {
+                match reading.take(thread.comments, |reply| reply.map(Into::into)) {
+                    Ok(next) => next.want(|| Of::Replies(thread.id.clone()), &mut replies),
+                    Err(error) => failed = Some(error),
+                }
             }
             Some(ThreadReading {
                 id: thread.id,
@@ -363,43 +355,6 @@ impl Assembly {
         }
         next.want(|| Of::Threads, wants);
         wants.append(&mut replies);
-        Ok(())
-    }
-
-    fn take_head(&mut self, head: shape::Head, wants: &mut Vec<Want>) -> Result<(), ReadError> {
-        self.head_is_read = true;
-        self.facts.head.committed_at = head.committed_date;
-        self.note_commit(head.committed_date);
-        self.contexts = None;
-        if let Some(rollup) = head.status_check_rollup {
-            self.take_contexts(rollup, &head.oid, wants)?;
-        }
-        if let Some(suites) = head.check_suites {
-            self.take_suites(suites, &head.oid, wants)?;
-        }
-        self.want_commits(wants)
-    }
-
-    fn take_contexts(
-        &mut self,
-        rollup: shape::Rollup,
-        sha: &Sha,
-        wants: &mut Vec<Want>,
-    ) -> Result<(), ReadError> {
-        let contexts = self.contexts.get_or_insert_with(|| Reading::new("checks"));
-        let next = contexts.take(rollup.contexts, |context| Some(shape::check(context)))?;
-        next.want(|| Of::Contexts(sha.clone()), wants);
-        Ok(())
-    }
-
-    fn take_suites(
-        &mut self,
-        page: shape::List<shape::SuiteShape>,
-        sha: &Sha,
-        wants: &mut Vec<Want>,
-    ) -> Result<(), ReadError> {
-        let next = self.suites.take(page, |suite| suite.map(Into::into))?;
-        next.want(|| Of::Suites(sha.clone()), wants);
         Ok(())
     }
 
@@ -437,6 +392,13 @@ impl Assembly {
     }
 }
 
+/// Notes when something was edited, where that is read at all.
+fn note_edit(upkeep: &mut Option<UpkeepReading>, edit: impl FnOnce() -> Option<Edit>) {
+    if let Some(upkeep) = upkeep {
+        upkeep.note_edit(edit());
+    }
+}
+
 fn parse<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Result<T, ReadError> {
     serde_json::from_str(text).map_err(|error| ReadError::Malformed {
         what: format!("{what}: {error}"),
@@ -456,44 +418,5 @@ fn in_object<'a, T: Deserialize<'a>>(text: &'a str, what: &str) -> Result<T, Rea
 fn gone(what: &str) -> ReadError {
     ReadError::Malformed {
         what: format!("{what}: gone between two pages"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn page(entries: u64, total: u64, cursor: Option<&str>) -> shape::List<u64> {
-        let info = serde_json::json!({"hasNextPage": cursor.is_some(), "endCursor": cursor});
-        let nodes: Vec<u64> = (0..entries).collect();
-        serde_json::from_value(serde_json::json!({"totalCount": total, "pageInfo": info, "nodes": nodes}))
-            .unwrap()
-    }
-
-    #[test]
-    fn a_list_is_whole_when_it_has_all_that_is_counted() {
-        let after = |cursor: Option<&str>| Ok(Next::After(cursor.map(str::to_owned)));
-        let mut reading = Reading::new("comments");
-        assert_eq!(reading.take(page(100, 130, Some("a")), |n| n), after(Some("a")));
-        assert_eq!(reading.take(page(30, 130, None), |n| n), Ok(Next::Whole));
-        assert_eq!(reading.entries.len(), 130);
-
-        let mut short = Reading::new("comments");
-        assert_eq!(short.take(page(100, 130, None), |n| n), after(None));
-        assert!(short.entries.is_empty());
-        assert_eq!(short.take(page(100, 130, Some("a")), |n| n), after(Some("a")));
-        assert_eq!(short.take(page(30, 130, None), |n| n), Ok(Next::Whole));
-        assert_eq!(short.entries.len(), 130);
-
-        let mut shorter = Reading::<u64>::new("comments");
-        assert_eq!(shorter.take(page(1, 2, None), |n| n), after(None));
-        let error = shorter.take(page(1, 2, None), |n| n).unwrap_err();
-        assert_eq!(error.to_string(), "1 of 2 comments could be read");
-
-        let mut endless = Reading::new("comments");
-        for _ in 1..MAX_PAGES {
-            assert!(endless.take(page(1, 1, Some("a")), |n| n).is_ok());
-        }
-        assert!(endless.take(page(1, 1, Some("a")), |n| n).is_err());
     }
 }

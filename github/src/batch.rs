@@ -18,6 +18,22 @@
 //! so a batch of 25 can return 139,800 nodes and costs about 33 points: 200 pull requests every ten
 //! minutes spend 1,600 of the 5,000 points of an hour. The lists that hold lists have shorter first
 //! pages for that reason; their further pages are full ones, and a list of 100 takes one of them.
+//!
+//! A maintainer has a whole repository, every ten minutes. What is read of one of its pull requests is
+//! leaner:
+//!
+//! | list | nodes | lists |
+//! | --- | --- | --- |
+//! | the head commit, its checks (100), its suites (20) with a count each | 1 + 100 + 20 + 20 | 3 + 20 |
+//! | commits (100), force pushes (1), other events (100) | 201 | 3 |
+//! | comments (100), reviews (100) | 200 | 2 |
+//! | review threads (30) with their newest comments (10) | 30 + 300 | 1 + 30 |
+//! | labels (100), files (100) | 200 | 2 |
+//! | together | 1,072 | 61 |
+//!
+//! so a batch of 25 costs 16 points, and 1,236 open pull requests cost 13 requests of one point for their
+//! list and 50 of 791 points together. Of a head alone it is the first line: 100 heads are 23 points, and
+//! 1,236 are 13 requests and 285 points.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,17 +45,43 @@ use serde_json::{Map, Value};
 /// Pull requests in one document (field case B096).
 pub(crate) const BATCH: usize = 25;
 
+/// Heads in one document.
+pub(crate) const HEADS: usize = 100;
+
 /// Further pages in one document: what 25 pull requests can want at once, twice over.
 const MAX_PAGES_A_DOCUMENT: usize = 100;
 
 /// Nodes that a document of pages may return, a fifth below GitHub's bound.
 const MAX_NODES: u64 = 400_000;
 
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     include_str!("../queries/pull.graphql"),
     include_str!("../queries/head.graphql"),
+    include_str!("../queries/upkeep.graphql"),
     include_str!("../queries/budget.graphql"),
 ];
+
+/// What is read of a pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(crate) enum Profile {
+    /// Everything that the author's half goes by.
+    #[default]
+    Author,
+    /// Everything that the maintainer's half goes by, in lean first pages.
+    Maintainer,
+    /// What of a head can change without a trace in the list of pull requests.
+    Heads,
+}
+
+impl Profile {
+    /// Pull requests in one document.
+    pub(crate) const fn batch(self) -> usize {
+        match self {
+            Self::Author | Self::Maintainer => BATCH,
+            Self::Heads => HEADS,
+        }
+    }
+}
 
 /// A document with its variables.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +97,8 @@ pub(crate) enum Of {
     Reviews,
     Threads,
     Closes,
+    /// Of the maintainer's half alone.
+    Files,
     /// Backwards from the newest.
     Commits,
     /// The whole head, where the pull request's last commit is not it (field case B075).
@@ -70,7 +114,12 @@ impl Of {
     /// The most nodes that a page can return, as GitHub reckons it.
     fn nodes(&self) -> u64 {
         match self {
-            Self::Comments | Self::Reviews | Self::Commits | Self::Contexts(_) | Self::Replies(_) => 100,
+            Self::Comments
+            | Self::Reviews
+            | Self::Files
+            | Self::Commits
+            | Self::Contexts(_)
+            | Self::Replies(_) => 100,
             Self::Closes | Self::Suites(_) => 200,
             Self::Head(_) => 200,
             Self::Threads => 100 + 100 * 100,
@@ -114,27 +163,38 @@ pub(crate) fn page_alias(place: usize) -> String {
     format!("page{place}")
 }
 
-/// One document for up to [`BATCH`] pull requests.
-pub(crate) fn pulls<'a>(refs: impl IntoIterator<Item = &'a PrRef>) -> Document {
+/// One document for up to a [batch](Profile::batch) of pull requests.
+pub(crate) fn pulls<'a>(profile: Profile, refs: impl IntoIterator<Item = &'a PrRef>) -> Document {
     let mut writer = Writer::default();
     for (place, at) in refs.into_iter().enumerate() {
+        let alias = pull_alias(place);
         let repository = writer.repository(place, &at.repo);
         let number = writer.variable("number", place, "Int!", at.number.get().into());
-        // Compared as the ref that GitHub keeps for every pull request, so that a deleted fork has a
-        // number too (contract, section 4, "Behind").
-        let head = format!("refs/pull/{}/head", at.number);
-        let head = writer.variable("head", place, "String!", head.into());
+        let fields = match profile {
+            Profile::Author => {
+                // Compared as the ref that GitHub keeps for every pull request, so that a deleted fork
+                // has a number too (contract, section 4, "Behind").
+                let head = format!("refs/pull/{}/head", at.number);
+                let head = writer.variable("head", place, "String!", head.into());
+                format!("...PullFields baseRef {{ compare(headRef: {head}) {{ behindBy }} }}")
+            }
+            Profile::Maintainer => "...UpkeepFields".to_owned(),
+            Profile::Heads => "...PollFields".to_owned(),
+        };
         writer.field(&format!(
-            "{}: {repository} {{ ...RepositoryFields pullRequest(number: {number}) \
-             {{ ...PullFields baseRef {{ compare(headRef: {head}) {{ behindBy }} }} }} }}",
-            pull_alias(place),
+            "{alias}: {repository} {{ ...RepositoryFields pullRequest(number: {number}) {{ {fields} }} }}",
         ));
     }
-    writer.finish("Pulls")
+    writer.finish(match profile {
+        Profile::Author => "Pulls",
+        Profile::Maintainer => "Upkeep",
+        Profile::Heads => "Heads",
+    })
 }
 
 /// One document for many pages; at most [`fitting`] of them.
-pub(crate) fn pages(pages: &[Page]) -> Document {
+pub(crate) fn pages(profile: Profile, pages: &[Page]) -> Document {
+    let names = Fragments::of(profile);
     let mut writer = Writer::default();
     for (place, page) in pages.iter().enumerate() {
         let alias = page_alias(place);
@@ -145,20 +205,22 @@ pub(crate) fn pages(pages: &[Page]) -> Document {
         let of_pull =
             |list: &str, fragment: &str| format!("{list}(first: 100, after: {after}) {{ ...{fragment} }}");
         let selection = match &page.of {
-            Of::Comments => of_pull("comments", "CommentPage"),
-            Of::Reviews => of_pull("reviews", "ReviewPage"),
-            Of::Threads => of_pull("reviewThreads", "ThreadPage"),
+            Of::Comments => of_pull("comments", names.comments),
+            Of::Reviews => of_pull("reviews", names.reviews),
+            Of::Threads => of_pull("reviewThreads", names.threads),
             Of::Closes => of_pull("closingIssuesReferences", "ClosingIssuePage"),
+            Of::Files => of_pull("files", "FilePage"),
             Of::Commits => format!("commits(last: 100, before: {after}) {{ ...CommitPage }}"),
-            Of::Head(_) => "...HeadFields".to_owned(),
+            Of::Head(_) => format!("...{}", names.head),
             Of::Contexts(_) => {
-                format!("statusCheckRollup {{ contexts(first: 100, after: {after}) {{ ...ContextPage }} }}")
+                let page = names.contexts;
+                format!("statusCheckRollup {{ contexts(first: 100, after: {after}) {{ ...{page} }} }}")
             }
             Of::Suites(_) => format!("checkSuites(first: 100, after: {after}) {{ ...SuitePage }}"),
             Of::Replies(_) => format!("comments(first: 100, after: {after}) {{ ...ThreadCommentPage }}"),
         };
         let field = match &page.of {
-            Of::Comments | Of::Reviews | Of::Threads | Of::Closes | Of::Commits => {
+            Of::Comments | Of::Reviews | Of::Threads | Of::Closes | Of::Files | Of::Commits => {
                 let repository = writer.repository(place, &page.at.repo);
                 let number = writer.variable("number", place, "Int!", page.at.number.get().into());
                 format!("{alias}: {repository} {{ pullRequest(number: {number}) {{ {selection} }} }}")
@@ -182,6 +244,36 @@ pub(crate) fn pages(pages: &[Page]) -> Document {
     writer.finish("Pages")
 }
 
+/// The fragments of further pages.
+struct Fragments {
+    comments: &'static str,
+    reviews: &'static str,
+    threads: &'static str,
+    head: &'static str,
+    contexts: &'static str,
+}
+
+impl Fragments {
+    fn of(profile: Profile) -> Self {
+        match profile {
+            Profile::Author => Self {
+                comments: "CommentPage",
+                reviews: "ReviewPage",
+                threads: "ThreadPage",
+                head: "HeadFields",
+                contexts: "ContextPage",
+            },
+            Profile::Maintainer | Profile::Heads => Self {
+                comments: "EditedCommentPage",
+                reviews: "EditedReviewPage",
+                threads: "LeanThreadPage",
+                head: "LeanHeadFields",
+                contexts: "SuitedContextPage",
+            },
+        }
+    }
+}
+
 /// Whose token it is.
 pub(crate) fn viewer() -> Document {
     Document {
@@ -198,6 +290,32 @@ pub(crate) fn repository(repo: &RepoName) -> Document {
     ]);
     Document {
         text: with_fragments(include_str!("../queries/repository.graphql")),
+        variables,
+    }
+}
+
+/// Which pages of a repository's pull requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    /// Those that are open, oldest first.
+    Open,
+    /// All, the last changed first.
+    Touched,
+}
+
+/// One page of a repository's pull requests.
+pub(crate) fn listed(list: List, repo: &RepoName, after: Option<&str>) -> Document {
+    let text = match list {
+        List::Open => include_str!("../queries/listed.graphql"),
+        List::Touched => include_str!("../queries/touched.graphql"),
+    };
+    let variables = Map::from_iter([
+        ("owner".to_owned(), repo.owner().into()),
+        ("name".to_owned(), repo.name().into()),
+        ("after".to_owned(), after.into()),
+    ]);
+    Document {
+        text: with_fragments(text),
         variables,
     }
 }
@@ -337,21 +455,30 @@ pub(crate) mod tests {
             Of::Suites(sha),
             Of::Replies("PRRT_1".to_owned()),
         ];
-        kinds
-            .into_iter()
-            .map(|of| Page {
-                slot: 0,
-                at: at(1),
-                of,
-                after: Some("cursor".to_owned()),
-                is_retry: false,
-            })
-            .collect()
+        kinds.into_iter().map(page).collect()
+    }
+
+    /// One page of every kind that the maintainer's half asks for.
+    pub(crate) fn one_of_each_upkeep() -> Vec<Page> {
+        let mut pages = one_of_each();
+        pages.retain(|page| !matches!(page.of, Of::Closes | Of::Replies(_)));
+        pages.push(page(Of::Files));
+        pages
+    }
+
+    fn page(of: Of) -> Page {
+        Page {
+            slot: 0,
+            at: at(1),
+            of,
+            after: Some("cursor".to_owned()),
+            is_retry: false,
+        }
     }
 
     #[test]
     fn a_name_is_a_variable_and_never_text() {
-        let document = pulls(&["odd-owner/odd.name#7".parse().unwrap()]);
+        let document = pulls(Profile::Author, &["odd-owner/odd.name#7".parse().unwrap()]);
         assert!(!document.text.contains("odd"));
         assert_eq!(document.variables["owner0"], "odd-owner");
         assert_eq!(document.variables["name0"], "odd.name");
@@ -362,9 +489,13 @@ pub(crate) mod tests {
     #[test]
     fn each_fragment_is_there_once_and_none_is_idle() {
         let documents = [
-            pulls(&[at(1), at(2)]),
-            pages(&one_of_each()),
-            pages(&one_of_each()[..1]),
+            pulls(Profile::Author, &[at(1), at(2)]),
+            pulls(Profile::Maintainer, &[at(1)]),
+            pulls(Profile::Heads, &[at(1), at(2)]),
+            pages(Profile::Author, &one_of_each()),
+            pages(Profile::Author, &one_of_each()[..1]),
+            pages(Profile::Maintainer, &one_of_each_upkeep()),
+            listed(List::Open, &at(1).repo, None),
             viewer(),
         ];
         for document in documents {
@@ -384,13 +515,6 @@ pub(crate) mod tests {
 
     #[test]
     fn pages_are_packed_below_the_node_limit() {
-        let page = |of: Of| Page {
-            slot: 0,
-            at: at(1),
-            of,
-            after: None,
-            is_retry: false,
-        };
         let many = |of: Of, count: usize| vec![page(of); count];
         assert_eq!(fitting(&many(Of::Threads, 60)), 39);
         assert_eq!(fitting(&many(Of::Comments, 60)), 60);

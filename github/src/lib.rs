@@ -12,6 +12,9 @@
 //! - **In few requests.** 25 pull requests a document, further pages of many in one, at most five
 //!   requests at a time: at most 25 for 200 pull requests with lists of up to 100. What a document
 //!   costs is reckoned in `batch.rs`.
+//! - **A whole repository within a budget.** [`Reader::maintained`] reads 1,236 open pull requests in 50
+//!   requests, [`Reader::touched`] tells in one which of them changed, [`Reader::heads`] looks at 100
+//!   heads a request. An [`Allowance`] bounds what is sent, and what it does not reach is told.
 //! - **It bears with GitHub.** A request that is too much (502, 504, time-out, a page of HTML, half a
 //!   body) is halved down to one pull request; a rate limit is waited for once, one request at a time
 //!   after it; errors without a type are tried again. A word or a type that this program does not
@@ -50,6 +53,7 @@
 //! ```
 
 mod allow;
+mod allowance;
 mod answer;
 mod assembly;
 mod batch;
@@ -57,6 +61,7 @@ mod document;
 mod endpoints;
 mod error;
 mod limits;
+mod maintain;
 mod plan;
 mod reader;
 mod shape;
@@ -70,9 +75,11 @@ mod payloads;
 #[cfg(test)]
 mod schema;
 
+pub use allowance::Allowance;
 pub use endpoints::{EndpointError, Endpoints, PUBLIC_API};
 pub use error::{ErrorClass, ReadError};
 pub use limits::Limits;
+pub use maintain::{HeadsRead, TouchedPulls};
 pub use reader::{Budget, Checkup, Found, Progress, PullsRead, Reader, Scope, Skipped, Window};
 pub use token::{FixedToken, Token, TokenError, TokenFuture, TokenSource};
 pub use wire::RequestCount;

@@ -11,15 +11,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::Duration;
 
-use pulls::facts::{PullFacts, Time};
+use pulls::facts::Time;
 use pulls::{PrRef, RepoName};
 
 use crate::answer::Answer;
-use crate::assembly::{Assembly, Want};
-use crate::batch::{self, Document, Page};
+use crate::assembly::{Reads, Want};
+use crate::batch::{self, Document, Page, Profile};
 use crate::error::{ErrorClass, ReadError};
 use crate::limits::Limits;
-use crate::shape;
 
 mod sizes;
 mod sorted;
@@ -63,25 +62,26 @@ pub(crate) enum Next {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct Slot<R: Reads> {
     asked: PrRef,
-    state: State,
+    state: State<R>,
     has_failed: bool,
 }
 
 #[derive(Debug)]
-enum State {
+enum State<R: Reads> {
     Waiting,
-    Reading(Box<Assembly>),
-    Found(Box<PullFacts>),
+    Reading(Box<R>),
+    Found(Box<R::Facts>),
     Failed(ReadError),
 }
 
 /// The reading of many pull requests.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct Plan<R: Reads> {
+    profile: Profile,
     limits: Limits,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<R>>,
     queue: VecDeque<Job>,
     /// Pages that wait for a document to be filled.
     pages: Vec<Page>,
@@ -94,15 +94,21 @@ pub(crate) struct Plan {
     connects_failed: u32,
     singles_failed: u32,
     stopped: Option<ReadError>,
+    /// Whether no more requests are allowed.
+    is_spent: bool,
+    /// Whether further pages go before new batches.
+    is_frugal: bool,
     /// Of each repository: the most of a batch that was answered, and whether a batch failed.
     experience: HashMap<RepoName, (usize, bool)>,
 }
 
 /// What a plan came to.
 #[derive(Debug)]
-pub(crate) struct Outcome {
-    pub(crate) found: Vec<PullFacts>,
+pub(crate) struct Outcome<F> {
+    pub(crate) found: Vec<F>,
     pub(crate) skipped: Vec<(PrRef, ReadError)>,
+    /// Those that no request was left for.
+    pub(crate) left: Vec<PrRef>,
     pub(crate) stopped: Option<ReadError>,
 }
 
@@ -115,11 +121,11 @@ pub(crate) fn limit_wait(until: Option<Time>, now: Time, limits: &Limits) -> Opt
     (wait <= limits.longest_wait.max(limits.retry_wait)).then_some(wait)
 }
 
-impl Plan {
-    /// Each of `refs` is read once, however often it is named.
+impl<R: Reads> Plan<R> {
+    /// Each of `refs` is read once, however often it is named. The sizes say what is read of it, too.
     pub(crate) fn new(refs: &[PrRef], limits: &Limits, sizes: &Sizes) -> Self {
         let mut seen = std::collections::HashSet::new();
-        let slots: Vec<Slot> = refs
+        let slots: Vec<Slot<R>> = refs
             .iter()
             .filter(|at| seen.insert(*at))
             .map(|at| Slot {
@@ -134,6 +140,7 @@ impl Plan {
             .map(|places| Job::new(What::Pulls(places)))
             .collect();
         Self {
+            profile: sizes.profile(),
             limits: limits.clone(),
             slots,
             queue,
@@ -146,6 +153,8 @@ impl Plan {
             connects_failed: 0,
             singles_failed: 0,
             stopped: None,
+            is_spent: false,
+            is_frugal: false,
             experience: HashMap::new(),
         }
     }
@@ -162,7 +171,7 @@ impl Plan {
         } else {
             Next::Idle
         };
-        if self.stopped.is_some() {
+        if self.stopped.is_some() || self.is_spent {
             return idle_or_done;
         }
         let allowed = if self.is_limited {
@@ -185,7 +194,9 @@ impl Plan {
             };
         }
         self.not_before = None;
-        if let Some(job) = self.queue.pop_front() {
+        // What was begun is finished before something else is, where not all can be.
+        let begins = !self.is_frugal || self.pages.is_empty();
+        if let Some(job) = begins.then(|| self.queue.pop_front()).flatten() {
             return self.send(job);
         }
         self.pages.retain(|page| !self.slots[page.slot].is_done());
@@ -196,6 +207,9 @@ impl Plan {
                 return Next::Idle;
             }
             let job = Job::new(What::Pages(self.pages.drain(..fitting.max(1)).collect()));
+            return self.send(job);
+        }
+        if let Some(job) = self.queue.pop_front() {
             return self.send(job);
         }
         if self.in_flight > 0 {
@@ -213,11 +227,24 @@ impl Plan {
         Next::Send(job)
     }
 
+    /// No request is left for this job, nor for another one. What is on its way may still come in.
+    pub(crate) fn spent(&mut self, _: Job) {
+        self.in_flight -= 1;
+        self.is_spent = true;
+    }
+
+    /// Few requests are left.
+    pub(crate) fn save(&mut self, is_frugal: bool) {
+        self.is_frugal = is_frugal;
+    }
+
     /// The document of a job.
     pub(crate) fn document(&self, job: &Job) -> Document {
         match &job.what {
-            What::Pulls(slots) => batch::pulls(slots.iter().map(|slot| &self.slots[*slot].asked)),
-            What::Pages(pages) => batch::pages(pages),
+            What::Pulls(slots) => {
+                batch::pulls(self.profile, slots.iter().map(|slot| &self.slots[*slot].asked))
+            }
+            What::Pages(pages) => batch::pages(self.profile, pages),
         }
     }
 
@@ -259,21 +286,25 @@ impl Plan {
     }
 
     /// What was found, in the order asked; two names of one pull request give it once.
-    pub(crate) fn finish(mut self) -> Outcome {
+    pub(crate) fn finish(mut self) -> Outcome<R::Facts> {
         let mut outcome = Outcome {
             found: Vec::new(),
             skipped: Vec::new(),
+            left: Vec::new(),
             stopped: self.stopped.take(),
         };
         let mut seen = std::collections::HashSet::new();
         for slot in self.slots {
             match slot.state {
                 State::Found(facts) => {
-                    if seen.insert(facts.at.clone()) {
+                    if seen.insert(R::place(&facts).clone()) {
                         outcome.found.push(*facts);
                     }
                 }
                 State::Failed(error) => outcome.skipped.push((slot.asked, error)),
+                State::Waiting | State::Reading(_) if self.is_spent && outcome.stopped.is_none() => {
+                    outcome.left.push(slot.asked);
+                }
                 State::Waiting | State::Reading(_) => {
                     let error = outcome.stopped.clone().unwrap_or_else(|| ReadError::Malformed {
                         what: "an answer that asks for nothing and ends nothing".to_owned(),
@@ -388,7 +419,7 @@ impl Plan {
                 spoiled.push(*slot);
                 continue;
             }
-            match self.begin(&asked, answer, alias) {
+            match R::begin(self.profile, &asked, answer, alias) {
                 Ok((assembly, wants)) => {
                     let at = assembly.at().clone();
                     self.slots[*slot].state = State::Reading(Box::new(assembly));
@@ -404,12 +435,6 @@ impl Plan {
         if let Some(error) = sorted.whole.first().filter(|_| !spoiled.is_empty()) {
             self.spoiled(Job::new(What::Pulls(spoiled)), error.meaning());
         }
-    }
-
-    fn begin(&self, asked: &PrRef, answer: &Answer, alias: &str) -> Result<(Assembly, Vec<Want>), ReadError> {
-        let repository: Option<shape::Repository> = answer.field(alias)?;
-        let repository = repository.ok_or_else(|| ReadError::NoRepository(asked.repo.clone()))?;
-        Assembly::begin(asked, repository, answer.at)
     }
 
     fn took_pages(&mut self, pages: Vec<Page>, answer: &Answer) {
@@ -476,7 +501,7 @@ impl Plan {
     }
 }
 
-impl Slot {
+impl<R: Reads> Slot<R> {
     fn is_done(&self) -> bool {
         matches!(self.state, State::Found(_) | State::Failed(_))
     }
@@ -540,11 +565,11 @@ pub(crate) fn unreachable(error: ReadError, origin: &str) -> ReadError {
     }
 }
 
-impl Outcome {
+impl<F> Outcome<F> {
     /// Where nothing at all was found because GitHub failed, limited or refused, that is why the
     /// reading stopped, also when it went on to the end.
     pub(crate) fn settle(&mut self, origin: &str) {
-        if self.stopped.is_none() && self.found.is_empty() {
+        if self.stopped.is_none() && self.found.is_empty() && self.left.is_empty() {
             let grave = |error: &ReadError| {
                 error.class() != ErrorClass::Other || matches!(error, ReadError::NotJson { .. })
             };

@@ -1,5 +1,6 @@
 //! Reading: who the token is, which pull requests there are, what they are.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,12 +11,14 @@ use pulls::facts::{Account, PullFacts, Time};
 use pulls::{Login, PrRef, RepoName};
 use serde::Deserialize;
 
+use crate::allowance::Allowance;
 use crate::answer::{self, Answer, GraphqlError};
-use crate::batch::{self, Document};
+use crate::assembly::{Assembly, Reads};
+use crate::batch::{self, Document, Profile};
 use crate::endpoints::Endpoints;
 use crate::error::ReadError;
 use crate::limits::Limits;
-use crate::plan::{self, Next, Plan, Sizes};
+use crate::plan::{self, Next, Outcome, Plan, Sizes};
 use crate::shape;
 use crate::token::TokenSource;
 use crate::wire::{RequestCount, Wire};
@@ -31,6 +34,9 @@ const MAX_TRIES: u32 = 3;
 
 /// The pause between two of them.
 const PAUSE: Duration = Duration::from_secs(1);
+
+/// Requests below which what was begun goes before what was not.
+const FEW_REQUESTS: u64 = 6;
 
 /// Where to look for pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +75,27 @@ pub struct PullsRead {
     pub found: Vec<PullFacts>,
     /// Those that were not.
     pub skipped: Vec<Skipped>,
+    /// Those that no request was left for, in the order asked (see [`Allowance`]).
+    pub left: Vec<PrRef>,
     /// Why the reading ended early or found nothing at all: refused, unreachable, a rate limit.
     pub stopped: Option<ReadError>,
+}
+
+impl From<(PrRef, ReadError)> for Skipped {
+    fn from((at, error): (PrRef, ReadError)) -> Self {
+        Self { at, error }
+    }
+}
+
+impl From<Outcome<PullFacts>> for PullsRead {
+    fn from(outcome: Outcome<PullFacts>) -> Self {
+        Self {
+            found: outcome.found,
+            skipped: outcome.skipped.into_iter().map(Into::into).collect(),
+            left: outcome.left,
+            stopped: outcome.stopped,
+        }
+    }
 }
 
 /// How far the reading of many pull requests has come.
@@ -129,7 +154,7 @@ struct Inner {
     wire: Wire,
     limits: Limits,
     budget: Mutex<Option<Budget>>,
-    sizes: Mutex<Sizes>,
+    sizes: Mutex<HashMap<Profile, Sizes>>,
 }
 
 impl std::fmt::Debug for Reader {
@@ -179,12 +204,7 @@ impl Reader {
     /// # Errors
     /// [`ReadError::NoRepository`] where it is not there, else those of one request.
     pub async fn repository(&self, repo: &RepoName) -> Result<RepoName, ReadError> {
-        let answer = match self.persist(&batch::repository(repo), "repository").await {
-            Err(ReadError::Partial { kind: Some(kind), .. }) if kind == "NOT_FOUND" => {
-                return Err(ReadError::NoRepository(repo.clone()));
-            }
-            answer => answer?,
-        };
+        let answer = self.persist_in(&batch::repository(repo), repo).await?;
         let repository: Option<shape::Repository> = answer.field("repository")?;
         repository
             .map(|repository| repository.name_with_owner)
@@ -252,10 +272,28 @@ impl Reader {
     /// There is no error: what fails for one pull request is in `skipped`, what ends the reading in
     /// `stopped`. Dropping the future cancels what is on its way.
     pub async fn pulls(&self, refs: &[PrRef], progress: &(dyn Fn(Progress) + Send + Sync)) -> PullsRead {
-        let mut plan = Plan::new(refs, &self.inner.limits, &self.sizes().clone());
+        let outcome = self
+            .read::<Assembly>(Profile::Author, refs, &Allowance::unlimited(), progress)
+            .await;
+        PullsRead::from(outcome)
+    }
+
+    /// Reads pull requests as a profile has it, until all are read or no request is left.
+    pub(crate) async fn read<R: Reads>(
+        &self,
+        profile: Profile,
+        refs: &[PrRef],
+        allowance: &Allowance,
+        progress: &(dyn Fn(Progress) + Send + Sync),
+    ) -> Outcome<R::Facts> {
+        let sizes = self.sizes().get(&profile).cloned();
+        let sizes = sizes.unwrap_or_else(|| Sizes::new(profile));
+        let mut plan: Plan<R> = Plan::new(refs, &self.inner.limits, &sizes);
         let mut on_their_way = FuturesUnordered::new();
         loop {
+            plan.save(allowance.left() <= FEW_REQUESTS);
             match plan.next(Utc::now()) {
+                Next::Send(job) if !allowance.spend(1) => plan.spent(job),
                 Next::Send(job) => {
                     let document = plan.document(&job);
                     on_their_way.push(async move { (job, self.ask(&document).await) });
@@ -275,19 +313,10 @@ impl Reader {
                 Next::Done => break,
             }
         }
-        plan.teach(&mut self.sizes());
+        plan.teach(self.sizes().entry(profile).or_insert_with(|| Sizes::new(profile)));
         let mut outcome = plan.finish();
         outcome.settle(&self.origin());
-        let skipped = outcome
-            .skipped
-            .into_iter()
-            .map(|(at, error)| Skipped { at, error })
-            .collect();
-        PullsRead {
-            found: outcome.found,
-            skipped,
-            stopped: outcome.stopped,
-        }
+        outcome
     }
 
     /// What GitHub says of the token and its limits.
@@ -326,7 +355,7 @@ impl Reader {
         *self.inner.budget.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn sizes(&self) -> std::sync::MutexGuard<'_, Sizes> {
+    fn sizes(&self) -> std::sync::MutexGuard<'_, HashMap<Profile, Sizes>> {
         self.inner.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -379,9 +408,19 @@ impl Reader {
         shape.cost
     }
 
+    /// Sends a document that is about one repository.
+    pub(crate) async fn persist_in(&self, document: &Document, repo: &RepoName) -> Result<Answer, ReadError> {
+        match self.persist(document, "repository").await {
+            Err(ReadError::Partial { kind: Some(kind), .. }) if kind == "NOT_FOUND" => {
+                Err(ReadError::NoRepository(repo.clone()))
+            }
+            answer => answer,
+        }
+    }
+
     /// Sends a document that is about one field until that field is there or it is certain that it
     /// will not be: three tries for what may pass, and one wait for a rate limit.
-    async fn persist(&self, document: &Document, field: &str) -> Result<Answer, ReadError> {
+    pub(crate) async fn persist(&self, document: &Document, field: &str) -> Result<Answer, ReadError> {
         let limits = &self.inner.limits;
         let mut tries = 0;
         let mut has_waited = false;

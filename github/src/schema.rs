@@ -6,8 +6,8 @@ use apollo_compiler::ast::{Definition, Selection, Value};
 use apollo_compiler::validation::Valid;
 use apollo_compiler::{ExecutableDocument, Schema};
 
-use crate::batch::tests::{at, one_of_each};
-use crate::batch::{self, BATCH, Document, Of, Page};
+use crate::batch::tests::{at, one_of_each, one_of_each_upkeep};
+use crate::batch::{self, BATCH, Document, HEADS, List, Of, Page, Profile};
 use crate::fixture::shared;
 
 /// Nodes that GitHub lets one document ask for.
@@ -20,12 +20,41 @@ fn documents() -> Vec<(String, Document)> {
         ("repository".to_owned(), batch::repository(&at(1).repo)),
         ("search".to_owned(), batch::search("is:pr", 100, Some("cursor"))),
         ("search, first page".to_owned(), batch::search("is:pr", 1, None)),
-        ("one pull request".to_owned(), batch::pulls(&refs[..1])),
-        ("a batch of 25".to_owned(), batch::pulls(&refs)),
-        ("one page of each kind".to_owned(), batch::pages(&one_of_each())),
+        (
+            "one pull request".to_owned(),
+            batch::pulls(Profile::Author, &refs[..1]),
+        ),
+        ("a batch of 25".to_owned(), batch::pulls(Profile::Author, &refs)),
+        (
+            "one page of each kind".to_owned(),
+            batch::pages(Profile::Author, &one_of_each()),
+        ),
     ];
+    for list in [List::Open, List::Touched] {
+        documents.push((format!("{list:?}"), batch::listed(list, &at(1).repo, None)));
+        documents.push((
+            format!("{list:?}, a further page"),
+            batch::listed(list, &at(1).repo, Some("cursor")),
+        ));
+    }
+    for (profile, sizes) in [
+        (Profile::Maintainer, vec![1, BATCH, 100]),
+        (Profile::Heads, vec![1, 25, HEADS]),
+    ] {
+        for size in sizes {
+            let refs: Vec<_> = (1..=size).map(at).collect();
+            documents.push((format!("{profile:?}, {size}"), batch::pulls(profile, &refs)));
+        }
+        documents.push((
+            format!("{profile:?}, one page of each kind"),
+            batch::pages(profile, &one_of_each_upkeep()),
+        ));
+    }
     for page in one_of_each() {
-        documents.push((format!("one page of {:?}", page.of), batch::pages(&[page])));
+        documents.push((
+            format!("one page of {:?}", page.of),
+            batch::pages(Profile::Author, &[page]),
+        ));
     }
     let page = |of: Of| Page {
         slot: 0,
@@ -38,7 +67,7 @@ fn documents() -> Vec<(String, Document)> {
     let fitting = batch::fitting(&threads);
     documents.push((
         "all the threads that fit".to_owned(),
-        batch::pages(&threads[..fitting]),
+        batch::pages(Profile::Author, &threads[..fitting]),
     ));
     documents
 }
@@ -83,16 +112,50 @@ fn no_document_asks_for_more_nodes_than_github_allows() {
         let nodes = nodes(&document);
         assert!(nodes <= NODE_LIMIT, "{name}: {nodes}");
     }
-    // The sums of the table in `batch.rs`.
-    assert_eq!(nodes(&batch::pulls(&[at(1)])), 5_592);
+    // The sums of the tables in `batch.rs`.
+    assert_eq!(nodes(&batch::pulls(Profile::Author, &[at(1)])), 5_592);
     assert_eq!(
-        nodes(&batch::pulls(&(1..=BATCH).map(at).collect::<Vec<_>>())),
+        nodes(&batch::pulls(
+            Profile::Author,
+            &(1..=BATCH).map(at).collect::<Vec<_>>()
+        )),
         139_800
     );
+    assert_eq!(nodes(&batch::pulls(Profile::Maintainer, &[at(1)])), UPKEEP_NODES);
+    assert_eq!(nodes(&batch::pulls(Profile::Heads, &[at(1)])), 141);
+}
+
+/// What one pull request of the maintainer's may return.
+const UPKEEP_NODES: u64 = 1_072;
+
+/// What GitHub charges: a point for every hundred lists, at least one.
+#[test]
+fn a_busy_repository_is_read_for_less_than_a_thousand_points() {
+    let points = |profile: Profile, pulls: usize| {
+        let refs: Vec<_> = (1..=pulls).map(at).collect();
+        let batches = refs.chunks(profile.batch());
+        batches
+            .map(|batch| lists(&batch::pulls(profile, batch)).div_ceil(100).max(1))
+            .sum::<u64>()
+    };
+    assert_eq!(lists(&batch::pulls(Profile::Author, &[at(1)])), 129);
+    assert_eq!(lists(&batch::pulls(Profile::Maintainer, &[at(1)])), 61);
+    assert_eq!(lists(&batch::pulls(Profile::Heads, &[at(1)])), 23);
+    assert_eq!(points(Profile::Maintainer, 1_236), 791);
+    assert_eq!(points(Profile::Heads, 1_236), 285);
 }
 
 /// Nodes as GitHub reckons them: each list's page size times those of the lists around it.
 fn nodes(document: &Document) -> u64 {
+    reckoned(document, false)
+}
+
+/// Lists as GitHub reckons them: each as often as the lists around it can hold.
+fn lists(document: &Document) -> u64 {
+    reckoned(document, true)
+}
+
+fn reckoned(document: &Document, of_lists: bool) -> u64 {
     let parsed = apollo_compiler::ast::Document::parse(&document.text, "document.graphql").unwrap();
     let fragment = |name: &str| {
         parsed.definitions.iter().find_map(|definition| match definition {
@@ -103,6 +166,7 @@ fn nodes(document: &Document) -> u64 {
     fn count(
         selections: &[Selection],
         around: u64,
+        of_lists: bool,
         fragment: &dyn Fn(&str) -> Option<Vec<Selection>>,
     ) -> u64 {
         selections
@@ -119,13 +183,20 @@ fn nodes(document: &Document) -> u64 {
                         }
                     });
                     let here = around * size.unwrap_or(1);
-                    let own = if size.is_some() { here } else { 0 };
-                    own + count(&field.selection_set, here, fragment)
+                    let own = match size {
+                        Some(_) if of_lists => around,
+                        Some(_) => here,
+                        None => 0,
+                    };
+                    own + count(&field.selection_set, here, of_lists, fragment)
                 }
-                Selection::FragmentSpread(spread) => {
-                    count(&fragment(&spread.fragment_name).unwrap(), around, fragment)
-                }
-                Selection::InlineFragment(inline) => count(&inline.selection_set, around, fragment),
+                Selection::FragmentSpread(spread) => count(
+                    &fragment(&spread.fragment_name).unwrap(),
+                    around,
+                    of_lists,
+                    fragment,
+                ),
+                Selection::InlineFragment(inline) => count(&inline.selection_set, around, of_lists, fragment),
             })
             .sum()
     }
@@ -133,7 +204,9 @@ fn nodes(document: &Document) -> u64 {
         .definitions
         .iter()
         .map(|definition| match definition {
-            Definition::OperationDefinition(operation) => count(&operation.selection_set, 1, &fragment),
+            Definition::OperationDefinition(operation) => {
+                count(&operation.selection_set, 1, of_lists, &fragment)
+            }
             _ => 0,
         })
         .sum()
@@ -141,6 +214,15 @@ fn nodes(document: &Document) -> u64 {
 
 #[test]
 fn a_document_reads_like_this() {
-    insta::assert_snapshot!("one_pull_request", batch::pulls(&[at(1)]).text);
-    insta::assert_snapshot!("one_page_of_each_kind", batch::pages(&one_of_each()).text);
+    insta::assert_snapshot!("one_pull_request", batch::pulls(Profile::Author, &[at(1)]).text);
+    insta::assert_snapshot!("one_maintained", batch::pulls(Profile::Maintainer, &[at(1)]).text);
+    insta::assert_snapshot!("one_head", batch::pulls(Profile::Heads, &[at(1)]).text);
+    insta::assert_snapshot!(
+        "one_maintained_page_of_each_kind",
+        batch::pages(Profile::Maintainer, &one_of_each_upkeep()).text
+    );
+    insta::assert_snapshot!(
+        "one_page_of_each_kind",
+        batch::pages(Profile::Author, &one_of_each()).text
+    );
 }

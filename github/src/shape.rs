@@ -7,13 +7,16 @@ use pulls::facts::{
     Account, AccountKind, Association, Closer, ClosingIssue, Comment, MergeState, Mergeable, PullState,
     Review, ReviewDecision, ReviewState, ThreadComment, Time,
 };
+use pulls::upkeep::Edit;
 use pulls::{PrNumber, PrRef, RepoName, Sha};
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
 mod checks;
+mod upkeep;
 
 pub(crate) use checks::{Context, SuiteShape, check};
+pub(crate) use upkeep::{CommitAuthor, FileShape, Happened, InList, LabelShape, Listed, Polled};
 
 /// `null`, an absent field and `""` alike.
 fn blank<'de, D: Deserializer<'de>, T: DeserializeOwned>(input: D) -> Result<Option<T>, D::Error> {
@@ -75,6 +78,11 @@ impl<T> Few<T> {
     pub(crate) fn last(self) -> Option<T> {
         self.nodes.into_iter().next_back().flatten()
     }
+
+    /// Those that are not null.
+    pub(crate) fn all(self) -> Vec<T> {
+        self.nodes.into_iter().flatten().collect()
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -86,6 +94,8 @@ pub(crate) struct PullCommit<C> {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Commit {
     pub(crate) committed_date: Time,
+    #[serde(default)]
+    pub(crate) author: Option<CommitAuthor>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -96,15 +106,18 @@ pub(crate) struct Named {
 
 /// `RepositoryFields`, with a pull request where one was asked for.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Repository {
+#[serde(rename_all = "camelCase", bound(deserialize = "P: Deserialize<'de>"))]
+pub(crate) struct RepositoryWith<P> {
     pub(crate) name_with_owner: RepoName,
     pub(crate) is_archived: bool,
-    #[serde(default)]
-    pub(crate) pull_request: Option<Box<Pull>>,
+    #[serde(default = "Option::default")]
+    pub(crate) pull_request: Option<Box<P>>,
 }
 
-/// `PullFields`, with `baseRef`.
+/// A repository with a pull request in whole.
+pub(crate) type Repository = RepositoryWith<Pull>;
+
+/// `PullFields` with `baseRef`, and `UpkeepFields`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Pull {
@@ -142,6 +155,20 @@ pub(crate) struct Pull {
     // Null where the repository has no issues.
     #[serde(default)]
     pub(crate) closing_issues_references: Option<List<Closes>>,
+    // From here on only the maintainer's half asks.
+    #[serde(default)]
+    pub(crate) closed_at: Option<Time>,
+    #[serde(default)]
+    pub(crate) merged_at: Option<Time>,
+    #[serde(default)]
+    pub(crate) merged_by: Option<Actor>,
+    #[serde(default)]
+    pub(crate) labels: Option<Few<LabelShape>>,
+    // Null where GitHub cannot say.
+    #[serde(default)]
+    pub(crate) files: Option<List<FileShape>>,
+    #[serde(default)]
+    pub(crate) events: Option<Few<Happened>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -186,7 +213,7 @@ pub(crate) struct Rollup {
 }
 
 /// `ActorFields`.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Actor {
     #[serde(rename = "__typename")]
     typename: String,
@@ -222,6 +249,24 @@ pub(crate) struct Spoken {
     diff_hunk: Option<String>,
     #[serde(default)]
     original_commit: Option<OnCommit>,
+    #[serde(default)]
+    last_edited_at: Option<Time>,
+    #[serde(default)]
+    editor: Option<Actor>,
+}
+
+impl Spoken {
+    /// When and by whom it was last edited.
+    pub(crate) fn take_edit(&mut self) -> Option<Edit> {
+        edit(self.last_edited_at, self.editor.take(), &self.author)
+    }
+}
+
+fn edit(at: Option<Time>, editor: Option<Actor>, author: &Option<Actor>) -> Option<Edit> {
+    Some(Edit {
+        at: at?,
+        by: account(editor).or_else(|| account(author.clone())),
+    })
 }
 
 /// A commit of which only the id was asked for.
@@ -265,6 +310,17 @@ pub(crate) struct Reviewed {
     state: ReviewState,
     body: String,
     is_minimized: bool,
+    #[serde(default)]
+    last_edited_at: Option<Time>,
+    #[serde(default)]
+    editor: Option<Actor>,
+}
+
+impl Reviewed {
+    /// When and by whom it was last edited.
+    pub(crate) fn take_edit(&mut self) -> Option<Edit> {
+        edit(self.last_edited_at, self.editor.take(), &self.author)
+    }
 }
 
 impl From<Reviewed> for Review {
@@ -373,6 +429,7 @@ under! {
     InComments "comments" List<Spoken>;
     InReviews "reviews" List<Reviewed>;
     InThreads "reviewThreads" List<Thread>;
+    InFiles "files" List<FileShape>;
     InCloses "closingIssuesReferences" List<Closes>;
     InCommits "commits" Commits;
     InContexts "statusCheckRollup" Rollup;

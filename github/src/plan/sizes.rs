@@ -4,29 +4,45 @@ use std::collections::HashMap;
 
 use pulls::{PrRef, RepoName};
 
-use crate::batch::BATCH;
+use crate::batch::Profile;
 
-/// The working size of each repository whose batches were once too much; of every other, [`BATCH`].
+/// The working size of each repository whose batches were once too much; of every other,
+/// a whole [batch](Profile::batch).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Sizes(HashMap<RepoName, usize>);
+pub(crate) struct Sizes {
+    profile: Profile,
+    known: HashMap<RepoName, usize>,
+}
 
 impl Sizes {
+    pub(crate) fn new(profile: Profile) -> Self {
+        Self {
+            profile,
+            known: HashMap::new(),
+        }
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
     fn of(&self, repo: &RepoName) -> usize {
-        self.0.get(repo).copied().unwrap_or(BATCH)
+        self.known.get(repo).copied().unwrap_or(self.profile.batch())
     }
 
     /// Cuts pull requests into batches, in their order. One of a repository with a working size of 5
     /// takes the room of five, so that a batch of several repositories is no heavier than one of one.
     pub(crate) fn cut<'a>(&self, refs: impl IntoIterator<Item = &'a PrRef>) -> Vec<Vec<usize>> {
+        let batch = self.profile.batch();
         let mut batches: Vec<Vec<usize>> = Vec::new();
         let mut room = 0;
         for (place, at) in refs.into_iter().enumerate() {
-            let takes = BATCH / self.of(&at.repo).clamp(1, BATCH);
+            let takes = batch / self.of(&at.repo).clamp(1, batch);
             match batches.last_mut().filter(|_| takes <= room) {
-                Some(batch) => batch.push(place),
+                Some(last) => last.push(place),
                 None => {
                     batches.push(vec![place]);
-                    room = BATCH;
+                    room = batch;
                 }
             }
             room = room.saturating_sub(takes);
@@ -38,10 +54,10 @@ impl Sizes {
     /// larger one failed. After a run without a failure twice as many are tried.
     pub(crate) fn learn(&mut self, repo: &RepoName, answered: usize, has_failed: bool) {
         let size = if has_failed { answered } else { self.of(repo) * 2 };
-        if size >= BATCH {
-            self.0.remove(repo);
+        if size >= self.profile.batch() {
+            self.known.remove(repo);
         } else {
-            self.0.insert(repo.clone(), size);
+            self.known.insert(repo.clone(), size);
         }
     }
 }

@@ -6,6 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::*;
+use pulls::facts::PullFacts;
+
+use crate::assembly::Assembly;
 use crate::batch::tests::at;
 use crate::fixture::{HEAD, answer, comment, head, list, repository, run, thread};
 
@@ -70,8 +73,8 @@ fn drive(
     refs: &[PrRef],
     mut github: impl FnMut(usize, &Asked<'_>) -> Result<Answer, ReadError>,
     mut pick: impl FnMut(usize) -> usize,
-) -> (Outcome, Seen) {
-    let mut plan = Plan::new(refs, &limits(), &Sizes::default());
+) -> (Outcome<PullFacts>, Seen) {
+    let mut plan: Plan<Assembly> = Plan::new(refs, &limits(), &Sizes::default());
     let mut now: Time = crate::fixture::READ_AT.parse().unwrap();
     let mut on_their_way: Vec<(usize, Job, Document)> = Vec::new();
     let mut seen = Seen::default();
@@ -110,7 +113,7 @@ fn drive(
 fn read(
     refs: &[PrRef],
     github: impl FnMut(usize, &Asked<'_>) -> Result<Answer, ReadError>,
-) -> (Outcome, Seen) {
+) -> (Outcome<PullFacts>, Seen) {
     drive(refs, github, |_| 0)
 }
 
@@ -118,11 +121,11 @@ fn refs(count: usize) -> Vec<PrRef> {
     (1..=count).map(at).collect()
 }
 
-fn found(outcome: &Outcome) -> Vec<u32> {
+fn found(outcome: &Outcome<PullFacts>) -> Vec<u32> {
     outcome.found.iter().map(|facts| facts.at.number.get()).collect()
 }
 
-fn skipped(outcome: &Outcome) -> Vec<(u32, String)> {
+fn skipped(outcome: &Outcome<PullFacts>) -> Vec<(u32, String)> {
     outcome
         .skipped
         .iter()
@@ -330,7 +333,7 @@ fn a_size_that_works_is_remembered() {
     let mut sizes = Sizes::default();
     let mut requests = Vec::new();
     for _ in 0..2 {
-        let mut plan = Plan::new(&refs(50), &limits(), &sizes);
+        let mut plan: Plan<Assembly> = Plan::new(&refs(50), &limits(), &sizes);
         let mut sent = 0;
         while let Next::Send(job) = plan.next(crate::fixture::READ_AT.parse().unwrap()) {
             sent += 1;
@@ -347,7 +350,7 @@ fn a_size_that_works_is_remembered() {
     }
     assert_eq!(requests, [18, 9]);
 
-    let mut down = Plan::new(&refs(50), &limits(), &Sizes::default());
+    let mut down: Plan<Assembly> = Plan::new(&refs(50), &limits(), &Sizes::default());
     while let Next::Send(job) = down.next(crate::fixture::READ_AT.parse().unwrap()) {
         down.took(job, server(), crate::fixture::READ_AT.parse().unwrap());
     }

@@ -83,6 +83,8 @@ pub(crate) struct RunShape {
 #[serde(rename_all = "camelCase")]
 struct Maker {
     #[serde(default)]
+    database_id: Option<u64>,
+    #[serde(default)]
     app: Option<App>,
     #[serde(default)]
     workflow_run: Option<WorkflowRun>,
@@ -117,7 +119,7 @@ pub(crate) fn check(context: Option<Context>) -> Check {
                 started_at: run.started_at,
                 completed_at: run.completed_at,
                 url: run.url,
-                suite: None,
+                suite: run.check_suite.database_id,
             })
         }
         Some(Context::Status(status)) => Check::Status(CommitStatus {

@@ -1,37 +1,77 @@
 //! The documents that this project's client sends, on this world.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use world::{Lists, World, demo_answers};
 
-/// The client's fragments and whole operations, with an operation that reads a batch of `n` pull requests.
-fn document(n: usize) -> Option<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../github/queries");
-    let mut text = String::new();
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .ok()?
-        .filter_map(|file| Some(file.ok()?.path()))
-        .collect();
-    files.sort();
-    for file in files
-        .iter()
-        .filter(|file| file.extension().is_some_and(|it| it == "graphql"))
-    {
-        text.push_str(&std::fs::read_to_string(file).ok()?);
+/// What the client asks of each pull request of a batch.
+#[derive(Clone, Copy)]
+enum Batch {
+    Author,
+    Maintainer,
+    Heads,
+}
+
+impl Batch {
+    /// The file of its fragments, and what stands within `pullRequest`.
+    fn parts(self) -> (&'static [&'static str], &'static str) {
+        match self {
+            Self::Author => (
+                &["pull", "head", "budget"],
+                "...PullFields baseRef { compare(headRef: $h) { behindBy } }",
+            ),
+            Self::Maintainer => (&["upkeep", "pull", "head", "budget"], "...UpkeepFields"),
+            Self::Heads => (&["upkeep", "pull", "head", "budget"], "...PollFields"),
+        }
     }
+}
+
+/// The client's fragments, those that are used, with an operation that reads a batch of `n` pull requests.
+fn document(kind: Batch, n: usize) -> Option<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../github/queries");
+    let (files, fields) = kind.parts();
+    let mut fragments = BTreeMap::new();
+    for file in files {
+        let text = std::fs::read_to_string(folder.join(format!("{file}.graphql"))).ok()?;
+        for fragment in text.split("\nfragment ").skip(1) {
+            let name = fragment.split_whitespace().next()?.to_owned();
+            // A comment of the next fragment is none of the selection.
+            fragments.insert(name, format!("fragment {fragment}\n"));
+        }
+    }
+    let head = matches!(kind, Batch::Author);
     let variables: Vec<String> = (0..n)
-        .map(|at| format!("$o{at}: String!, $n{at}: String!, $p{at}: Int!, $h{at}: String!"))
+        .map(|at| {
+            let head = if head {
+                format!(", $h{at}: String!")
+            } else {
+                String::new()
+            };
+            format!("$o{at}: String!, $n{at}: String!, $p{at}: Int!{head}")
+        })
         .collect();
-    text.push_str(&format!("query Batch({}) {{\n", variables.join(", ")));
+    let mut text = format!("query Batch({}) {{\n", variables.join(", "));
     for at in 0..n {
+        let fields = fields.replace("$h", &format!("$h{at}"));
         text.push_str(&format!(
             "pr{at}: repository(owner: $o{at}, name: $n{at}) {{ ...RepositoryFields pullRequest(number: $p{at}) {{
-                ...PullFields baseRef {{ compare(headRef: $h{at}) {{ behindBy }} }} }} }}\n"
+                {fields} }} }}\n"
         ));
     }
     text.push_str("rateLimit { ...BudgetFields } }\n");
+    while let Some((name, fragment)) = fragments
+        .iter()
+        .find(|(name, _)| {
+            text.contains(&format!("...{name}")) && !text.contains(&format!("fragment {name} "))
+        })
+        .map(|(name, fragment)| (name.clone(), fragment.clone()))
+    {
+        fragments.remove(&name);
+        text.push_str(&fragment);
+    }
     Some(text)
 }
 
@@ -51,8 +91,12 @@ fn variables<'a>(pulls: impl Iterator<Item = (&'a str, u32)>) -> Map<String, Val
 fn the_whole_demo_is_read_without_an_error() {
     let world = World::demo();
     let answers = demo_answers();
-    for batch in answers.chunks(25) {
-        let Some(document) = document(batch.len()) else {
+    let kinds = [Batch::Author, Batch::Maintainer, Batch::Heads];
+    for (kind, batch) in kinds
+        .into_iter()
+        .flat_map(|kind| answers.chunks(25).map(move |batch| (kind, batch)))
+    {
+        let Some(document) = document(kind, batch.len()) else {
             println!("skipped: the client's documents are not there");
             return;
         };
@@ -75,7 +119,7 @@ fn the_whole_demo_is_read_without_an_error() {
 #[test]
 fn a_batch_is_answered_quickly() {
     let world = World::many(25, Lists::Medium);
-    let Some(document) = document(25) else {
+    let Some(document) = document(Batch::Author, 25) else {
         println!("skipped: the client's documents are not there");
         return;
     };
