@@ -21,16 +21,44 @@ fn acts(c: char) -> bool {
 /// ```
 pub fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for word in text
-        .split(|c: char| c.is_whitespace())
-        .filter(|word| !word.is_empty())
-    {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        push_shown(&mut out, word);
-    }
+    push_line(&mut out, text);
     out
+}
+
+/// Adds to a sentence what [`line()`] makes of a text.
+///
+/// ```
+/// let mut out = String::from("red: ");
+/// pulls::escape::push_line(&mut out, "  a\n b ");
+/// assert_eq!(out, "red: a b");
+/// ```
+pub fn push_line(out: &mut String, text: &str) {
+    if is_plain(text) {
+        out.push_str(text);
+        return;
+    }
+    let mut words = text
+        .split(|c: char| c.is_whitespace())
+        .filter(|word| !word.is_empty());
+    if let Some(first) = words.next() {
+        push_shown(out, first);
+    }
+    for word in words {
+        out.push(' ');
+        push_shown(out, word);
+    }
+}
+
+/// Whether a text is words of visible ASCII with one space between them, as most are: then it is shown as it is.
+fn is_plain(text: &str) -> bool {
+    let mut before = b' ';
+    for byte in text.bytes() {
+        if !matches!(byte, b' '..=b'~') || byte == b' ' && before == b' ' {
+            return false;
+        }
+        before = byte;
+    }
+    before != b' '
 }
 
 /// Several lines that a terminal only shows: as [`line()`], but line breaks and indentation stay.

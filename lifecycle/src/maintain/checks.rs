@@ -64,35 +64,40 @@ pub(super) fn is_any_missing(evidence: &Evidence, settings: &Settings) -> bool {
 
 /// What the checks that count come to, in words. The order of lists plays no part.
 pub(super) fn in_words(evidence: &Evidence, settings: &Settings) -> String {
+    let mut out = String::with_capacity(64);
+    say(&mut out, evidence, settings);
+    out
+}
+
+/// Adds to a sentence what the checks that count come to.
+pub(super) fn say(out: &mut String, evidence: &Evidence, settings: &Settings) {
     let kind = verdict(evidence, settings);
     if kind == Checked::Passed {
         let is_any = !required(evidence).is_empty() || !settings.watched_checks.is_empty();
-        return match is_any {
+        out.push_str(match is_any {
             true => "every required check passed",
             false => "no check is required",
-        }
-        .to_owned();
+        });
+        return;
     }
-    let named = named(evidence, settings, kind);
-    let names = listed(&named);
-    match kind {
-        Checked::Failed | Checked::Cancelled => {
-            let too: Vec<Named<'_>> = named
-                .into_iter()
-                .filter(|name| evidence.base_red.iter().any(|red| red == name.shown))
-                .map(|name| Named { note: "", ..name })
-                .collect();
-            match too.is_empty() {
-                true => format!("red: {names}"),
-                false => format!("red: {names}; red on the base too: {}", listed(&too)),
-            }
-        }
-        Checked::Skipped => format!("skipped beside a failure of the same run: {names}"),
-        Checked::Missing => format!("required and never reported: {names}"),
+    out.push_str(match kind {
+        Checked::Failed | Checked::Cancelled => "red: ",
+        Checked::Skipped => "skipped beside a failure of the same run: ",
+        Checked::Missing => "required and never reported: ",
         Checked::Pending if awaits_approval(evidence) => {
-            format!("waiting for a maintainer to approve its workflows, and for: {names}")
+            "waiting for a maintainer to approve its workflows, and for: "
         }
-        Checked::Pending | Checked::Passed => format!("waiting for: {names}"),
+        Checked::Pending | Checked::Passed => "waiting for: ",
+    });
+    let mut named = named(evidence, settings, kind);
+    list(out, &named);
+    if kind.is_red() && !evidence.base_red.is_empty() {
+        named.retain(|name| evidence.base_red.iter().any(|red| red == name.shown));
+        named.iter_mut().for_each(|name| name.note = "");
+        if !named.is_empty() {
+            out.push_str("; red on the base too: ");
+            list(out, &named);
+        }
     }
 }
 
@@ -250,14 +255,13 @@ const NAMED: usize = 3;
 /// The most characters of a name in a sentence.
 const LONGEST_NAME: usize = 80;
 
-/// Names in a sentence.
-fn listed(names: &[Named<'_>]) -> String {
-    let mut out = String::with_capacity(64);
+/// Adds names to a sentence.
+fn list(out: &mut String, names: &[Named<'_>]) {
     for (nth, name) in names.iter().take(NAMED).enumerate() {
         if nth > 0 {
             out.push_str(", ");
         }
-        out.push_str(&escape::clamp(&escape::line(name.shown), LONGEST_NAME));
+        push_name(out, name.shown, LONGEST_NAME);
         if !name.note.is_empty() {
             out.push_str(" (");
             out.push_str(name.note);
@@ -267,5 +271,14 @@ fn listed(names: &[Named<'_>]) -> String {
     if let Some(more) = names.len().checked_sub(NAMED).filter(|more| *more > 0) {
         out.push_str(&format!(" and {more} more"));
     }
-    out
+}
+
+/// Adds a name that others gave to a sentence: one line, of so many characters at most.
+pub(super) fn push_name(out: &mut String, name: &str, most: usize) {
+    // What is escaped gets longer, so that it is clamped after that.
+    let is_shown_as_it_is = name.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    match name.len() <= most && is_shown_as_it_is {
+        true => escape::push_line(out, name),
+        false => out.push_str(&escape::clamp(&escape::line(name), most)),
+    }
 }

@@ -129,7 +129,11 @@ pub(super) fn because(id: GateId, evidence: &Evidence, settings: &Settings) -> S
         GateId::Active if !evidence.is_managed(settings) => "a label exempts it from the clock".to_owned(),
         GateId::Active => format!("no person did anything for {}", days(evidence.idle())),
         GateId::Reviewed => match &evidence.reviews.of_head {
-            HeadReview::Completed { at, .. } => format!("its head was reviewed on {}", day(*at)),
+            HeadReview::Completed { at, .. } => {
+                let mut out = "its head was reviewed on ".to_owned();
+                push_day(&mut out, *at);
+                out
+            }
             HeadReview::None => "its head was not reviewed".to_owned(),
             HeadReview::Queued => "the review of its head is queued".to_owned(),
             HeadReview::Running => "the review of its head is running".to_owned(),
@@ -154,7 +158,11 @@ pub(super) fn because(id: GateId, evidence: &Evidence, settings: &Settings) -> S
             "waiting for a maintainer to approve its workflows".to_owned()
         }
         GateId::Approval => "no workflow waits for an approval".to_owned(),
-        GateId::Mergeable => mergeability_says(evidence, settings),
+        GateId::Mergeable => {
+            let mut out = String::with_capacity(64);
+            say_mergeable(&mut out, evidence, settings);
+            out
+        }
         GateId::Threads => match evidence.unresolved_threads {
             Some(0) => "no review thread is unresolved".to_owned(),
             Some(1) => "1 review thread is unresolved, which holds nothing by itself".to_owned(),
@@ -164,25 +172,31 @@ pub(super) fn because(id: GateId, evidence: &Evidence, settings: &Settings) -> S
     }
 }
 
-fn mergeability_says(evidence: &Evidence, settings: &Settings) -> String {
+/// Adds to a sentence whether it can be merged.
+pub(super) fn say_mergeable(out: &mut String, evidence: &Evidence, settings: &Settings) {
+    const NOT_SAID: &str = "GitHub has not said yet whether it can be merged";
     let known = &evidence.mergeability;
     if is_conflicting(evidence) {
-        return "in conflict with its base".to_owned();
+        out.push_str("in conflict with its base");
+        return;
     }
     if known.seen_on.as_ref() != Some(&evidence.head.sha) {
-        return "GitHub has not said yet whether it can be merged".to_owned();
+        out.push_str(NOT_SAID);
+        return;
     }
-    let said: Cow<'_, str> = match &known.merge_state {
-        MergeState::Clean | MergeState::HasHooks => "GitHub would merge it".into(),
-        MergeState::Blocked => blocked_by(evidence, settings),
-        MergeState::Behind => "its base must be merged into it first".into(),
-        MergeState::Unstable => "a check that is not required fails or is pending".into(),
-        MergeState::Unknown => "GitHub has not said yet whether it can be merged".into(),
-        other => format!("GitHub says {}", escape::line(other.as_str())).into(),
-    };
-    match known.is_stale {
-        true => format!("{said}, as last known"),
-        false => said.into_owned(),
+    match &known.merge_state {
+        MergeState::Clean | MergeState::HasHooks => out.push_str("GitHub would merge it"),
+        MergeState::Blocked => out.push_str(&blocked_by(evidence, settings)),
+        MergeState::Behind => out.push_str("its base must be merged into it first"),
+        MergeState::Unstable => out.push_str("a check that is not required fails or is pending"),
+        MergeState::Unknown => out.push_str(NOT_SAID),
+        other => {
+            out.push_str("GitHub says ");
+            escape::push_line(out, other.as_str());
+        }
+    }
+    if known.is_stale {
+        out.push_str(", as last known");
     }
 }
 
@@ -217,8 +231,18 @@ pub(super) fn days(span: TimeDelta) -> String {
     }
 }
 
-/// A date, which is formatted by hand since a projection does it for every pull request.
-pub(super) fn day(at: Time) -> String {
+/// Adds a date to a sentence, by hand, since a projection does it for every pull request.
+pub(super) fn push_day(out: &mut String, at: Time) {
     let date = at.date_naive();
-    format!("{:04}-{:02}-{:02}", date.year(), date.month(), date.day())
+    let Ok(year @ 0..=9_999) = u32::try_from(date.year()) else {
+        out.push_str(&date.to_string());
+        return;
+    };
+    for (value, digits, mark) in [(year, 4, ""), (date.month(), 2, "-"), (date.day(), 2, "-")] {
+        out.push_str(mark);
+        for place in (0..digits).rev() {
+            let digit = value / 10_u32.pow(place) % 10;
+            out.push(char::from_digit(digit, 10).unwrap_or('0'));
+        }
+    }
 }

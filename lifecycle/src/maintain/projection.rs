@@ -5,10 +5,10 @@ use pulls::facts::PullState;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::checks::{self, Checked};
+use super::checks::{self, Checked, push_name};
 use super::clocks::Rung;
 use super::evidence::{Evidence, HeadReview, Owner};
-use super::gate::{self, GateId, day};
+use super::gate::{self, GateId, push_day};
 use super::settings::Settings;
 use super::state::{Projected, State, SubStatus};
 
@@ -184,91 +184,116 @@ fn is_routed(evidence: &Evidence) -> bool {
 
 /// Why a rule decided, in one line.
 pub(super) fn reason(rule: Rule, evidence: &Evidence, settings: &Settings) -> String {
+    let mut out = String::with_capacity(USUAL_REASON);
+    say(&mut out, rule, evidence, settings);
+    out
+}
+
+/// Nearly every reason fits, so that a projection allocates once.
+const USUAL_REASON: usize = 96;
+
+/// The most characters of a branch in a sentence.
+const LONGEST_BRANCH: usize = 100;
+
+fn say(out: &mut String, rule: Rule, evidence: &Evidence, settings: &Settings) {
     match rule {
-        Rule::Closed => closed(evidence),
-        Rule::Draft => "it is a draft".to_owned(),
+        Rule::Closed => say_closed(out, evidence),
+        Rule::Draft => out.push_str("it is a draft"),
         // Not for how long: the same evidence gives the same words tomorrow.
-        Rule::Parked | Rule::Stale => format!("no person did anything since {}", day(evidence.activity.at)),
-        Rule::New => "seen; its owner is looked for in the next cycle".to_owned(),
-        Rule::NeedsOwner => match &evidence.assignment {
-            Some(assignment) => format!("no owner: {}", escape::line(&assignment.reason)),
-            None => "no owner".to_owned(),
-        },
-        Rule::OwnerRouted => match &evidence.assignment {
-            Some(assignment) => format!(
-                "{}: {}",
-                owner(assignment.owner.as_ref()),
-                escape::line(&assignment.reason)
-            ),
-            None => "owned".to_owned(),
-        },
-        Rule::CiFailing => checks::in_words(evidence, settings),
-        Rule::ChangesRequested => match (gate::is_conflicting(evidence), evidence.findings.open) {
-            (true, _) if !is_reviewed(evidence) => conflict(evidence),
-            (true, 0) => conflict(evidence),
-            (true, _) => format!(
-                "{}; {}",
-                conflict(evidence),
-                gate::because(GateId::Findings, evidence, settings)
-            ),
-            (false, _) => gate::because(GateId::Findings, evidence, settings),
-        },
-        Rule::UnderReview if is_reviewed(evidence) => checks::in_words(evidence, settings),
-        Rule::UnderReview => gate::because(GateId::Reviewed, evidence, settings),
+        Rule::Parked | Rule::Stale => {
+            out.push_str("no person did anything since ");
+            push_day(out, evidence.activity.at);
+        }
+        Rule::New => out.push_str("seen; its owner is looked for in the next cycle"),
+        Rule::NeedsOwner | Rule::OwnerRouted => {
+            let assignment = evidence.assignment.as_ref();
+            match assignment.and_then(|assignment| assignment.owner.as_ref()) {
+                Some(owner) => push_owner(out, owner),
+                None => out.push_str("no owner"),
+            }
+            if let Some(assignment) = assignment {
+                out.push_str(": ");
+                escape::push_line(out, &assignment.reason);
+            }
+        }
+        Rule::CiFailing => checks::say(out, evidence, settings),
+        Rule::ChangesRequested => {
+            let is_conflicting = gate::is_conflicting(evidence);
+            let has_findings = is_reviewed(evidence) && evidence.findings.open > 0;
+            if is_conflicting {
+                say_conflict(out, evidence);
+            }
+            if is_conflicting && has_findings {
+                out.push_str("; ");
+            }
+            if has_findings || !is_conflicting {
+                out.push_str(&gate::because(GateId::Findings, evidence, settings));
+            }
+        }
+        Rule::UnderReview if is_reviewed(evidence) => checks::say(out, evidence, settings),
+        Rule::UnderReview => out.push_str(&gate::because(GateId::Reviewed, evidence, settings)),
         Rule::ReadyForMaintainer => match evidence.merge_queue_position {
-            Some(position) => format!("ready, and at place {position} of the merge queue"),
-            None => ready(evidence, settings),
+            Some(position) => out.push_str(&format!("ready, and at place {position} of the merge queue")),
+            None => say_ready(out, evidence, settings),
         },
         Rule::GateBlocked => match gate::first_failure(evidence, settings) {
-            Some(id) => gate::because(id, evidence, settings),
-            None => "the gate passes".to_owned(),
+            Some(GateId::Mergeable) => gate::say_mergeable(out, evidence, settings),
+            Some(id) => out.push_str(&gate::because(id, evidence, settings)),
+            None => out.push_str("every condition of the gate is met"),
         },
-        Rule::Fallback => format!(
-            "no rule knows this evidence; GitHub says {}",
-            escape::line(evidence.state.as_str())
-        ),
+        Rule::Fallback => {
+            out.push_str("no rule knows this evidence; GitHub says ");
+            escape::push_line(out, evidence.state.as_str());
+        }
     }
 }
 
-fn closed(evidence: &Evidence) -> String {
-    let how = match evidence.state {
+fn say_closed(out: &mut String, evidence: &Evidence) {
+    out.push_str(match evidence.state {
         PullState::Merged => "merged",
         _ => "closed",
-    };
-    match &evidence.closing {
-        Some(closing) => {
-            let by = closing.by.as_ref().map(|by| format!(" by {}", by.login));
-            format!("{how} on {}{}", day(closing.at), by.unwrap_or_default())
-        }
-        None => how.to_owned(),
+    });
+    let Some(closing) = &evidence.closing else { return };
+    out.push_str(" on ");
+    push_day(out, closing.at);
+    if let Some(by) = &closing.by {
+        out.push_str(" by ");
+        out.push_str(by.login.as_str());
     }
 }
 
-fn conflict(evidence: &Evidence) -> String {
-    let base = escape::clamp(&escape::line(&evidence.base.branch), 100);
-    match evidence.mergeability.is_stale {
-        true => format!("in conflict with {base}, as last known"),
-        false => format!("in conflict with {base}"),
+fn say_conflict(out: &mut String, evidence: &Evidence) {
+    out.push_str("in conflict with ");
+    push_name(out, &evidence.base.branch, LONGEST_BRANCH);
+    if evidence.mergeability.is_stale {
+        out.push_str(", as last known");
     }
 }
 
-fn ready(evidence: &Evidence, settings: &Settings) -> String {
-    let disputed = match evidence.findings.disputed {
-        0 => String::new(),
-        count => format!(", {count} disputed"),
-    };
-    format!(
-        "reviewed{disputed}; {}; {}",
-        gate::because(GateId::Checks, evidence, settings),
-        gate::because(GateId::Mergeable, evidence, settings)
-    )
+fn say_ready(out: &mut String, evidence: &Evidence, settings: &Settings) {
+    out.push_str("reviewed");
+    if evidence.findings.disputed > 0 {
+        out.push_str(&format!(", {} disputed", evidence.findings.disputed));
+    }
+    out.push_str("; ");
+    checks::say(out, evidence, settings);
+    out.push_str("; ");
+    gate::say_mergeable(out, evidence, settings);
+}
+
+fn push_owner(out: &mut String, owner: &Owner) {
+    match owner {
+        Owner::User(login) => out.push_str(login.as_str()),
+        Owner::Team(team) => escape::push_line(out, team),
+    }
 }
 
 /// An owner by name.
 pub(super) fn owner(owner: Option<&Owner>) -> String {
+    let mut out = String::new();
     match owner {
-        Some(Owner::User(login)) => login.to_string(),
-        Some(Owner::Team(team)) => escape::line(team),
-        None => "nobody".to_owned(),
+        Some(owner) => push_owner(&mut out, owner),
+        None => out.push_str("nobody"),
     }
+    out
 }
