@@ -4,8 +4,9 @@
 //!
 //! Records lie in the mailboxes and in the files of the home; here they become something to read. A [`Report`] is
 //! the pipeline's own numbers over a range of time: a value, which is printed as text ([`Report::text`]), as JSON,
-//! or as one self-contained page with plots ([`Report::html`]). A [`Story`] is one pull request's half of the author,
-//! in time order.
+//! or as one self-contained page with plots ([`Report::html`]). A [`Story`] is one pull request's both halves, in time
+//! order. A [`Board`] is every pull request in its column, [`Reasons`] why one of them is where it is, [`Differences`]
+//! what today's projection would decide otherwise, and a [`Cycle`] what one look at all of them came to.
 //!
 //! # What it promises
 //!
@@ -22,6 +23,7 @@
 //! It serves no page and reads no file: whoever has the records hands them in, one at a time.
 
 mod columns;
+pub mod cycle;
 pub mod differences;
 mod html;
 pub mod kanban;
@@ -34,6 +36,7 @@ mod spread;
 pub mod story;
 pub mod words;
 
+pub use cycle::Cycle;
 pub use differences::Differences;
 pub use html::escaped;
 pub use kanban::Board;

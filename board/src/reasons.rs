@@ -10,6 +10,7 @@ use pulls::{PrNumber, RepoName, Sha, escape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cycle::{name, owner};
 use crate::kanban::when;
 use crate::words::moment;
 
@@ -252,22 +253,6 @@ fn held(held: bool) -> &'static str {
 fn stands(state: &str, sub: Option<SubStatus>, reason: &str) -> String {
     let sub = sub.map(|sub| format!(" ({sub})")).unwrap_or_default();
     format!("{state}{sub}: {}", escape::line(reason))
-}
-
-fn owner(owner: &Owner) -> String {
-    match owner {
-        Owner::User(login) => format!("@{login}"),
-        Owner::Team(team) => format!("@{}", escape::line(team)),
-    }
-}
-
-/// The word that stands for a value in JSON.
-fn name<T: Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        Ok(other) => other.to_string(),
-        Err(_) => String::new(),
-    }
 }
 
 #[cfg(test)]
