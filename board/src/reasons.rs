@@ -2,9 +2,7 @@
 //! section 2: `sweep why`).
 
 use chrono::{DateTime, Utc};
-use lifecycle::maintain::{
-    Deadline, GateCondition, Owner, Projected, RuleLine, State, SubStatus, Wanted, Why,
-};
+use lifecycle::maintain::{Deadline, GateCondition, Projected, RuleLine, State, SubStatus, Wanted, Why};
 use lifecycle::{Bucket, Recalled};
 use pulls::{PrNumber, RepoName, Sha, escape};
 use schemars::JsonSchema;
