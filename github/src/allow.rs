@@ -29,7 +29,7 @@ pub(crate) enum Operation {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowed {
     pub(crate) api: Api,
-    /// The path after the base; `{}` stands for one segment.
+    /// The path after the base; `{}` stands for one segment, and `{branch}` for one that is the name of a branch.
     pub(crate) path: &'static str,
     pub(crate) operation: Operation,
 }
@@ -46,7 +46,63 @@ pub(crate) const ALLOWED: &[Allowed] = &[
         path: "/rate_limit",
         operation: Operation::Get,
     },
+    get("/repos/{}/{}/branches/{branch}"),
+    get("/repos/{}/{}/branches/{branch}/protection/required_status_checks"),
+    get("/repos/{}/{}/rules/branches/{branch}"),
+    // Where a repository that was renamed answers.
+    get("/repositories/{}/branches/{branch}"),
+    get("/repositories/{}/branches/{branch}/protection/required_status_checks"),
+    get("/repositories/{}/rules/branches/{branch}"),
 ];
+
+const fn get(path: &'static str) -> Allowed {
+    Allowed {
+        api: Api::Rest,
+        path,
+        operation: Operation::Get,
+    }
+}
+
+/// A text as one segment of a path: everything but plain letters, digits and a few marks is escaped, once.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut segment = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                segment.push(char::from(byte))
+            }
+            _ => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    segment
+}
+
+/// What a segment stands for, where it is escaped as [`escaped`] does it.
+fn unescaped(segment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(segment.len());
+    let mut rest = segment.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let digits = [rest.next()?, rest.next()?];
+                u8::from_str_radix(std::str::from_utf8(&digits).ok()?, 16).ok()?
+            }
+            plain => plain,
+        });
+    }
+    String::from_utf8(bytes)
+        .ok()
+        .filter(|text| escaped(text) == segment)
+}
+
+/// Whether a segment is the name of a branch, which a server that takes an escape for what it stands for
+/// still takes for no other path: no part of a name is empty or begins with a dot.
+fn is_branch(segment: &str) -> bool {
+    unescaped(segment).is_some_and(|name| {
+        name.split('/')
+            .all(|part| !part.is_empty() && !part.starts_with('.'))
+    })
+}
 
 /// Whether a request may leave: its origin, method, path and, for GraphQL, its operation.
 pub(crate) fn permit(
@@ -90,6 +146,11 @@ fn is_of(path: &str, pattern: &str) -> bool {
     loop {
         match (segments.next(), wanted.next()) {
             (None, None) => return true,
+            (Some(segment), Some("{branch}")) => {
+                if !is_branch(segment) {
+                    return false;
+                }
+            }
             (Some(segment), Some("{}")) => {
                 // A segment that a server could take for another path is none.
                 let is_plain = !segment.contains('%') && !matches!(segment, "" | "." | "..");
@@ -130,7 +191,35 @@ mod tests {
             .iter()
             .map(|rule| format!("{:?} {:?} {:?}", rule.operation, rule.api, rule.path))
             .collect();
-        assert_eq!(listed, ["Query Graphql \"\"", "Get Rest \"/rate_limit\""]);
+        assert_eq!(
+            listed,
+            [
+                "Query Graphql \"\"",
+                "Get Rest \"/rate_limit\"",
+                "Get Rest \"/repos/{}/{}/branches/{branch}\"",
+                "Get Rest \"/repos/{}/{}/branches/{branch}/protection/required_status_checks\"",
+                "Get Rest \"/repos/{}/{}/rules/branches/{branch}\"",
+                "Get Rest \"/repositories/{}/branches/{branch}\"",
+                "Get Rest \"/repositories/{}/branches/{branch}/protection/required_status_checks\"",
+                "Get Rest \"/repositories/{}/rules/branches/{branch}\"",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_branch_is_one_segment_and_leads_nowhere_else() {
+        for name in ["main", "release/1.x", "feature/50%", "größe", "a#b?c", "x..y"] {
+            assert!(is_branch(&escaped(name)), "{name}");
+        }
+        assert_eq!(escaped("feature/50%"), "feature%2F50%25");
+        for name in ["", ".", "..", "../x", "a/../b", "a//b", "/a", "a/", ".git"] {
+            assert!(!is_branch(&escaped(name)), "{name}");
+        }
+        for segment in ["a%2fb", "%61", "a%", "a%2", "%FF", "a b", "a%252F"] {
+            let is_canonical = unescaped(segment).is_some_and(|name| escaped(&name) == segment);
+            assert_eq!(is_branch(segment), is_canonical, "{segment}");
+        }
+        assert!(!is_branch("%2e%2e") && !is_branch("a%2fb"));
     }
 
     #[test]

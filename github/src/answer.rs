@@ -46,6 +46,16 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// The first error that takes away anything of what was asked: in a document about one thing, any.
+    pub(crate) fn spoiling(&self) -> Option<ReadError> {
+        self.errors
+            .iter()
+            .find(|error| error.fields().first() != Some(&"rateLimit"))
+            .map(GraphqlError::meaning)
+    }
+}
+
 /// One entry of `errors`.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct GraphqlError {
@@ -250,7 +260,8 @@ pub(crate) fn judge_status(reply: &Reply) -> Result<(), ReadError> {
 /// Reads a body as JSON, telling a cut one from one that is something else.
 pub(crate) fn json<'a, T: Deserialize<'a>>(reply: &'a Reply) -> Result<T, ReadError> {
     serde_json::from_slice(&reply.body).map_err(|error| {
-        let begins_as_json = reply.body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        let first = reply.body.iter().find(|byte| !byte.is_ascii_whitespace());
+        let begins_as_json = matches!(first, Some(b'{' | b'['));
         if error.is_data() {
             ReadError::Malformed {
                 what: first_words(&error.to_string()),

@@ -23,7 +23,7 @@ mod heads;
 mod reading;
 mod upkeep;
 
-use commit::CommitReading;
+pub(crate) use commit::CommitReading;
 pub(crate) use heads::HeadAssembly;
 use reading::{MAX_PAGES, Reading};
 use upkeep::UpkeepReading;

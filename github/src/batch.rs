@@ -198,49 +198,48 @@ pub(crate) fn pages(profile: Profile, pages: &[Page]) -> Document {
     let mut writer = Writer::default();
     for (place, page) in pages.iter().enumerate() {
         let alias = page_alias(place);
-        let after = match &page.of {
-            Of::Head(_) => String::new(),
-            _ => writer.variable("after", place, "String", page.after.clone().into()),
-        };
-        let of_pull =
-            |list: &str, fragment: &str| format!("{list}(first: 100, after: {after}) {{ ...{fragment} }}");
-        let selection = match &page.of {
-            Of::Comments => of_pull("comments", names.comments),
-            Of::Reviews => of_pull("reviews", names.reviews),
-            Of::Threads => of_pull("reviewThreads", names.threads),
-            Of::Closes => of_pull("closingIssuesReferences", "ClosingIssuePage"),
-            Of::Files => of_pull("files", "FilePage"),
-            Of::Commits => format!("commits(last: 100, before: {after}) {{ ...CommitPage }}"),
-            Of::Head(_) => format!("...{}", names.head),
-            Of::Contexts(_) => {
-                let page = names.contexts;
-                format!("statusCheckRollup {{ contexts(first: 100, after: {after}) {{ ...{page} }} }}")
-            }
-            Of::Suites(_) => format!("checkSuites(first: 100, after: {after}) {{ ...SuitePage }}"),
-            Of::Replies(_) => format!("comments(first: 100, after: {after}) {{ ...ThreadCommentPage }}"),
-        };
         let field = match &page.of {
-            Of::Comments | Of::Reviews | Of::Threads | Of::Closes | Of::Files | Of::Commits => {
-                let repository = writer.repository(place, &page.at.repo);
-                let number = writer.variable("number", place, "Int!", page.at.number.get().into());
-                format!("{alias}: {repository} {{ pullRequest(number: {number}) {{ {selection} }} }}")
-            }
-            Of::Head(sha) | Of::Contexts(sha) | Of::Suites(sha) => {
-                let repository = writer.repository(place, &page.at.repo);
-                let oid = writer.variable("oid", place, "GitObjectID!", sha.as_str().into());
-                format!(
-                    "{alias}: {repository} {{ object(oid: {oid}) {{ __typename ... on Commit {{ {selection} }} }} }}"
-                )
+            Of::Head(_) | Of::Contexts(_) | Of::Suites(_) => {
+                let after = page.after.as_deref();
+                writer.commit_page(&names, place, &page.at.repo, &page.of, after)
             }
             Of::Replies(thread) => {
+                let after = writer.variable("after", place, "String", page.after.clone().into());
                 let thread = writer.variable("thread", place, "ID!", thread.as_str().into());
+                let selection = format!("comments(first: 100, after: {after}) {{ ...ThreadCommentPage }}");
                 format!(
-                    "{alias}: node(id: {thread}) {{ __typename ... on PullRequestReviewThread {{ {selection} }} }}"
+                    "node(id: {thread}) {{ __typename ... on PullRequestReviewThread {{ {selection} }} }}"
                 )
             }
+            of => {
+                let after = writer.variable("after", place, "String", page.after.clone().into());
+                let list = |list: &str, fragment: &str| {
+                    format!("{list}(first: 100, after: {after}) {{ ...{fragment} }}")
+                };
+                let selection = match of {
+                    Of::Reviews => list("reviews", names.reviews),
+                    Of::Threads => list("reviewThreads", names.threads),
+                    Of::Closes => list("closingIssuesReferences", "ClosingIssuePage"),
+                    Of::Files => list("files", "FilePage"),
+                    Of::Commits => format!("commits(last: 100, before: {after}) {{ ...CommitPage }}"),
+                    _ => list("comments", names.comments),
+                };
+                let repository = writer.repository(place, &page.at.repo);
+                let number = writer.variable("number", place, "Int!", page.at.number.get().into());
+                format!("{repository} {{ pullRequest(number: {number}) {{ {selection} }} }}")
+            }
         };
-        writer.field(&field);
+        writer.field(&format!("{alias}: {field}"));
     }
+    writer.finish("Pages")
+}
+
+/// One document for one further page of a commit's checks or suites.
+pub(crate) fn commit_page(repo: &RepoName, of: &Of, after: Option<&str>) -> Document {
+    let names = Fragments::of(Profile::Heads);
+    let mut writer = Writer::default();
+    let field = writer.commit_page(&names, 0, repo, of, after);
+    writer.field(&format!("{}: {field}", page_alias(0)));
     writer.finish("Pages")
 }
 
@@ -290,6 +289,31 @@ pub(crate) fn repository(repo: &RepoName) -> Document {
     ]);
     Document {
         text: with_fragments(include_str!("../queries/repository.graphql")),
+        variables,
+    }
+}
+
+/// A repository that is maintained.
+pub(crate) fn repository_facts(repo: &RepoName) -> Document {
+    let variables = Map::from_iter([
+        ("owner".to_owned(), repo.owner().into()),
+        ("name".to_owned(), repo.name().into()),
+    ]);
+    Document {
+        text: with_fragments(include_str!("../queries/facts.graphql")),
+        variables,
+    }
+}
+
+/// A branch's head with the first page of its checks.
+pub(crate) fn branch(repo: &RepoName, branch: &str) -> Document {
+    let variables = Map::from_iter([
+        ("owner".to_owned(), repo.owner().into()),
+        ("name".to_owned(), repo.name().into()),
+        ("branch".to_owned(), format!("refs/heads/{branch}").into()),
+    ]);
+    Document {
+        text: with_fragments(include_str!("../queries/branch.graphql")),
         variables,
     }
 }
@@ -353,6 +377,34 @@ impl Writer {
         let owner = self.variable("owner", place, "String!", repo.owner().into());
         let name = self.variable("name", place, "String!", repo.name().into());
         format!("repository(owner: {owner}, name: {name})")
+    }
+
+    /// A page of what belongs to a commit: its checks, its suites, or the whole of it.
+    fn commit_page(
+        &mut self,
+        names: &Fragments,
+        place: usize,
+        repo: &RepoName,
+        of: &Of,
+        after: Option<&str>,
+    ) -> String {
+        let (sha, selection) = match of {
+            Of::Contexts(sha) => {
+                let after = self.variable("after", place, "String", after.into());
+                let list = format!("contexts(first: 100, after: {after}) {{ ...{} }}", names.contexts);
+                (sha.as_str(), format!("statusCheckRollup {{ {list} }}"))
+            }
+            Of::Suites(sha) => {
+                let after = self.variable("after", place, "String", after.into());
+                let list = format!("checkSuites(first: 100, after: {after}) {{ ...SuitePage }}");
+                (sha.as_str(), list)
+            }
+            Of::Head(sha) => (sha.as_str(), format!("...{}", names.head)),
+            _ => ("", "oid".to_owned()),
+        };
+        let repository = self.repository(place, repo);
+        let oid = self.variable("oid", place, "GitObjectID!", sha.into());
+        format!("{repository} {{ object(oid: {oid}) {{ __typename ... on Commit {{ {selection} }} }} }}")
     }
 
     fn field(&mut self, text: &str) {

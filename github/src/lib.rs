@@ -14,7 +14,8 @@
 //!   costs is reckoned in `batch.rs`.
 //! - **A whole repository within a budget.** [`Reader::maintained`] reads 1,236 open pull requests in 50
 //!   requests, [`Reader::touched`] tells in one which of them changed, [`Reader::heads`] looks at 100
-//!   heads a request. An [`Allowance`] bounds what is sent, and what it does not reach is told.
+//!   heads a request; [`Reader::branch`] joins what is required of a pull request from the three places
+//!   that can say so. An [`Allowance`] bounds what is sent, and what it does not reach is told.
 //! - **It bears with GitHub.** A request that is too much (502, 504, time-out, a page of HTML, half a
 //!   body) is halved down to one pull request; a rate limit is waited for once, one request at a time
 //!   after it; errors without a type are tried again. A word or a type that this program does not
@@ -57,6 +58,7 @@ mod allowance;
 mod answer;
 mod assembly;
 mod batch;
+mod branch;
 mod document;
 mod endpoints;
 mod error;

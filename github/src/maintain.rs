@@ -162,12 +162,8 @@ impl Reader {
     ) -> Result<(Vec<(PrRef, shape::InList)>, Option<String>), ReadError> {
         let answer = self.persist_in(&batch::listed(list, repo, after), repo).await?;
         // A page with a hole in it would pass for a whole one.
-        let error = answer
-            .errors
-            .iter()
-            .find(|error| error.fields().first() != Some(&"rateLimit"));
-        if let Some(error) = error {
-            return Err(error.meaning());
+        if let Some(error) = answer.spoiling() {
+            return Err(error);
         }
         let page: shape::Listed = answer
             .field("repository")?

@@ -12,7 +12,7 @@ use pulls::{Login, PrRef, RepoName};
 use serde::Deserialize;
 
 use crate::allowance::Allowance;
-use crate::answer::{self, Answer, GraphqlError};
+use crate::answer::{self, Answer, GraphqlError, Reply};
 use crate::assembly::{Assembly, Reads};
 use crate::batch::{self, Document, Profile};
 use crate::endpoints::Endpoints;
@@ -419,17 +419,27 @@ impl Reader {
     }
 
     /// Sends a document that is about one field until that field is there or it is certain that it
-    /// will not be: three tries for what may pass, and one wait for a rate limit.
+    /// will not be.
     pub(crate) async fn persist(&self, document: &Document, field: &str) -> Result<Answer, ReadError> {
+        self.insist(async || {
+            let answer = self.ask(document).await;
+            answer.and_then(|answer| with_field(answer, field))
+        })
+        .await
+    }
+
+    /// Gets a path of the REST API; `None` where GitHub says that there is nothing, or not for this token.
+    pub(crate) async fn persist_get(&self, path: &str) -> Result<Option<Reply>, ReadError> {
+        self.insist(async || self.inner.wire.get_if_any(path).await).await
+    }
+
+    /// Asks again what may pass, three times, and waits once for a rate limit.
+    async fn insist<T>(&self, mut ask: impl AsyncFnMut() -> Result<T, ReadError>) -> Result<T, ReadError> {
         let limits = &self.inner.limits;
         let mut tries = 0;
         let mut has_waited = false;
         loop {
-            let error = match self
-                .ask(document)
-                .await
-                .and_then(|answer| with_field(answer, field))
-            {
+            let error = match ask().await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => error,
             };

@@ -18,6 +18,11 @@ fn documents() -> Vec<(String, Document)> {
     let mut documents = vec![
         ("viewer".to_owned(), batch::viewer()),
         ("repository".to_owned(), batch::repository(&at(1).repo)),
+        (
+            "repository facts".to_owned(),
+            batch::repository_facts(&at(1).repo),
+        ),
+        ("branch".to_owned(), batch::branch(&at(1).repo, "main")),
         ("search".to_owned(), batch::search("is:pr", 100, Some("cursor"))),
         ("search, first page".to_owned(), batch::search("is:pr", 1, None)),
         (

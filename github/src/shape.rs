@@ -16,7 +16,10 @@ mod checks;
 mod upkeep;
 
 pub(crate) use checks::{Context, SuiteShape, check};
-pub(crate) use upkeep::{CommitAuthor, FileShape, Happened, InList, LabelShape, Listed, Polled};
+pub(crate) use upkeep::{
+    Blob, CommitAuthor, FileShape, Happened, InBranch, InList, Kept, LabelShape, Listed, Polled, Rule,
+    StatusChecks, Summary,
+};
 
 /// `null`, an absent field and `""` alike.
 fn blank<'de, D: Deserializer<'de>, T: DeserializeOwned>(input: D) -> Result<Option<T>, D::Error> {
@@ -163,12 +166,23 @@ pub(crate) struct Pull {
     #[serde(default)]
     pub(crate) merged_by: Option<Actor>,
     #[serde(default)]
+    last_edited_at: Option<Time>,
+    #[serde(default)]
+    editor: Option<Actor>,
+    #[serde(default)]
     pub(crate) labels: Option<Few<LabelShape>>,
     // Null where GitHub cannot say.
     #[serde(default)]
     pub(crate) files: Option<List<FileShape>>,
     #[serde(default)]
     pub(crate) events: Option<Few<Happened>>,
+}
+
+impl Pull {
+    /// When and by whom its description was last edited.
+    pub(crate) fn take_edit(&mut self) -> Option<Edit> {
+        edit(self.last_edited_at, self.editor.take(), &self.author)
+    }
 }
 
 #[derive(Debug, Deserialize)]

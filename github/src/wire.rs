@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use chrono::Utc;
 use http::header::{AUTHORIZATION, LOCATION, USER_AGENT};
-use http::{HeaderValue, Method, Request, Response, Uri};
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -186,7 +186,7 @@ impl Authorize {
         };
         let token = self.token(None).await?;
         let response = self.inner.clone().pass(with(&token)).await?;
-        if response.status() != http::StatusCode::UNAUTHORIZED {
+        if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
         let newer = self.token(Some(&token)).await?;
@@ -286,14 +286,32 @@ impl Wire {
         answer::graphql(self.send(Method::POST, uri, Some(&body)).await?)
     }
 
-    /// Gets a path of the REST API. A redirect within the origin is followed, as a renamed
-    /// repository asks for; each hop passes the gate again.
+    /// Gets a path of the REST API.
     pub(crate) async fn get(&self, path: &str) -> Result<Reply, ReadError> {
+        let reply = self.follow(path).await?;
+        answer::judge_status(&reply)?;
+        Ok(reply)
+    }
+
+    /// The same, and `None` for a 404 and for a 403 that is no rate limit: there is nothing, or nothing that
+    /// this token may see.
+    pub(crate) async fn get_if_any(&self, path: &str) -> Result<Option<Reply>, ReadError> {
+        let reply = self.follow(path).await?;
+        match answer::judge_status(&reply) {
+            Ok(()) => Ok(Some(reply)),
+            Err(error @ ReadError::RateLimited { .. }) => Err(error),
+            Err(_) if matches!(reply.status, StatusCode::NOT_FOUND | StatusCode::FORBIDDEN) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A redirect within the origin is followed, as a renamed repository asks for; each hop passes the
+    /// gate again.
+    async fn follow(&self, path: &str) -> Result<Reply, ReadError> {
         let mut uri = self.endpoints.rest.uri(path);
         for _ in 0..=MAX_HOPS {
             let reply = self.send::<()>(Method::GET, uri, None).await?;
             if !reply.status.is_redirection() {
-                answer::judge_status(&reply)?;
                 return Ok(reply);
             }
             let to = reply

@@ -11,7 +11,7 @@ use crate::shape;
 
 /// One commit with its checks and suites.
 #[derive(Debug)]
-pub(super) struct CommitReading {
+pub(crate) struct CommitReading {
     sha: Sha,
     /// Its committer date, once the commit itself was read.
     pub(super) committed_at: Option<Time>,
@@ -21,7 +21,7 @@ pub(super) struct CommitReading {
 }
 
 impl CommitReading {
-    pub(super) fn new(sha: Sha) -> Self {
+    pub(crate) fn new(sha: Sha) -> Self {
         Self {
             sha,
             committed_at: None,
@@ -32,7 +32,7 @@ impl CommitReading {
 
     /// Takes the commit where `found` is it, and wants it by its id where it is not: the list of a pull
     /// request's commits ends before the head where there are too many (field case B075).
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &mut self,
         found: Option<shape::Head>,
         wants: &mut Vec<Want>,
@@ -51,7 +51,7 @@ impl CommitReading {
     }
 
     /// Takes a page that is the commit's; another one is none of its business.
-    pub(super) fn absorb(&mut self, of: &Of, page: &str, wants: &mut Vec<Want>) -> Result<(), ReadError> {
+    pub(crate) fn absorb(&mut self, of: &Of, page: &str, wants: &mut Vec<Want>) -> Result<(), ReadError> {
         match of {
             Of::Head(sha) => {
                 let head: shape::Head = in_object(page, "head commit")?;
@@ -74,7 +74,7 @@ impl CommitReading {
         }
     }
 
-    pub(super) fn checks(self) -> Checks {
+    pub(crate) fn checks(self) -> Checks {
         Checks {
             contexts: self.contexts.map(|reading| reading.entries),
             suites: self.suites.entries,

@@ -53,7 +53,7 @@ impl UpkeepReading {
             labels: labels.into_iter().map(|label| label.name).collect(),
             files: pull.files.as_ref().map(|_| Reading::new("files")),
             events,
-            edits: Vec::new(),
+            edits: pull.take_edit().into_iter().collect(),
             commits: made,
             closing: ended.map(|at| Closing { at, by }),
         };

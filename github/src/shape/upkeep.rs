@@ -1,9 +1,12 @@
 //! What only the maintainer's half reads: labels, files, events, heads, lists of a repository.
 
 use pulls::facts::{Account, AccountKind, MergeState, Mergeable, PullState, Time};
-use pulls::upkeep::{ChangedFile, Event, EventKind};
+use pulls::required;
+use pulls::upkeep::{ChangedFile, Event, EventKind, RequiredCheck};
 use pulls::{PrNumber, RepoName, Sha};
 use serde::Deserialize;
+
+use crate::error::ReadError;
 
 use super::{Actor, Few, Head, List, PullCommit, QueueEntry, account};
 
@@ -118,6 +121,139 @@ pub(crate) struct InList {
     pub(crate) updated_at: Option<Time>,
     #[serde(default)]
     pub(crate) state: Option<PullState>,
+}
+
+/// `RepositoryFacts`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Kept {
+    pub(crate) name_with_owner: RepoName,
+    pub(crate) is_archived: bool,
+    #[serde(default)]
+    pub(crate) default_branch_ref: Option<RefName>,
+    #[serde(default)]
+    pub(crate) hidden: Option<Blob>,
+    #[serde(default)]
+    pub(crate) root: Option<Blob>,
+    #[serde(default)]
+    pub(crate) docs: Option<Blob>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct RefName {
+    pub(crate) name: String,
+}
+
+/// A file; a folder or a link to another repository has only a type.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Blob {
+    #[serde(rename = "__typename")]
+    pub(crate) typename: String,
+    #[serde(default)]
+    pub(crate) is_truncated: bool,
+    #[serde(default)]
+    pub(crate) text: Option<String>,
+}
+
+/// `BranchHead`.
+#[derive(Debug, Deserialize)]
+pub(crate) struct InBranch {
+    #[serde(default, rename = "ref")]
+    pub(crate) branch: Option<BranchShape>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct BranchShape {
+    #[serde(default)]
+    pub(crate) target: Option<Head>,
+}
+
+/// What the REST API says of a branch.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Summary {
+    pub(crate) protected: bool,
+    #[serde(default)]
+    pub(crate) protection: Option<SummaryProtection>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct SummaryProtection {
+    #[serde(default)]
+    pub(crate) enabled: bool,
+    #[serde(default)]
+    pub(crate) required_status_checks: Option<StatusChecks>,
+}
+
+/// The checks that branch protection requires. `checks` is newer than `contexts`, which says no apps.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct StatusChecks {
+    #[serde(default)]
+    contexts: Option<Vec<String>>,
+    #[serde(default)]
+    checks: Option<Vec<Asked>>,
+}
+
+impl StatusChecks {
+    pub(crate) fn required(self) -> Vec<RequiredCheck> {
+        let mut required: Vec<RequiredCheck> = self
+            .checks
+            .unwrap_or_default()
+            .into_iter()
+            .map(RequiredCheck::from)
+            .collect();
+        for context in self.contexts.unwrap_or_default() {
+            if required.iter().all(|known| known.context != context) {
+                required.push(RequiredCheck { context, app: None });
+            }
+        }
+        required
+    }
+}
+
+/// One required check: protection calls the app `app_id`, a ruleset `integration_id`.
+#[derive(Debug, Deserialize)]
+struct Asked {
+    context: String,
+    #[serde(default, alias = "integration_id")]
+    app_id: Option<i64>,
+}
+
+impl From<Asked> for RequiredCheck {
+    fn from(asked: Asked) -> Self {
+        Self {
+            context: asked.context,
+            app: required::app(asked.app_id),
+        }
+    }
+}
+
+/// One rule of a ruleset; only those that require checks matter.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Rule {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    parameters: Option<serde_json::Value>,
+}
+
+impl Rule {
+    /// What it requires, or that it is of another shape than it should be.
+    pub(crate) fn required(self) -> Result<Vec<RequiredCheck>, ReadError> {
+        #[derive(Deserialize)]
+        struct Parameters {
+            required_status_checks: Vec<Asked>,
+        }
+        if self.kind != "required_status_checks" {
+            return Ok(Vec::new());
+        }
+        let parameters = serde_json::from_value::<Parameters>(self.parameters.unwrap_or_default());
+        let parameters = parameters.map_err(|error| ReadError::Malformed {
+            what: format!("a rule about checks: {error}"),
+        })?;
+        let checks = parameters.required_status_checks;
+        Ok(checks.into_iter().map(RequiredCheck::from).collect())
+    }
 }
 
 #[cfg(test)]

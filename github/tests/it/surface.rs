@@ -34,6 +34,7 @@ fn it_reads_and_does_nothing_else() {
         public_functions("maintain.rs"),
         ["open_pulls_of", "touched", "maintained", "heads"]
     );
+    assert_eq!(public_functions("branch.rs"), ["repository_facts", "branch"]);
     // What sends is not public at all.
     for file in ["wire.rs", "allow.rs", "batch.rs", "plan.rs"] {
         assert_eq!(public_functions(file), [""; 0], "{file}");
