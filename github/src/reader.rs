@@ -421,45 +421,54 @@ impl Reader {
     /// Sends a document that is about one field until that field is there or it is certain that it
     /// will not be.
     pub(crate) async fn persist(&self, document: &Document, field: &str) -> Result<Answer, ReadError> {
-        self.insist(async || {
+        let mut patience = Patience::default();
+        loop {
             let answer = self.ask(document).await;
-            answer.and_then(|answer| with_field(answer, field))
-        })
-        .await
+            match answer.and_then(|answer| with_field(answer, field)) {
+                Ok(answer) => return Ok(answer),
+                Err(error) => self.bear(&mut patience, error).await?,
+            }
+        }
     }
 
     /// Gets a path of the REST API; `None` where GitHub says that there is nothing, or not for this token.
     pub(crate) async fn persist_get(&self, path: &str) -> Result<Option<Reply>, ReadError> {
-        self.insist(async || self.inner.wire.get_if_any(path).await).await
-    }
-
-    /// Asks again what may pass, three times, and waits once for a rate limit.
-    async fn insist<T>(&self, mut ask: impl AsyncFnMut() -> Result<T, ReadError>) -> Result<T, ReadError> {
-        let limits = &self.inner.limits;
-        let mut tries = 0;
-        let mut has_waited = false;
+        let mut patience = Patience::default();
         loop {
-            let error = match ask().await {
-                Ok(answer) => return Ok(answer),
-                Err(error) => error,
-            };
-            let wait = match &error {
-                ReadError::RateLimited { until } if !has_waited => {
-                    has_waited = true;
-                    plan::limit_wait(*until, Utc::now(), limits)
-                }
-                error if error.is_passing() => {
-                    tries += 1;
-                    (tries < MAX_TRIES).then_some(PAUSE.min(limits.retry_wait))
-                }
-                _ => None,
-            };
-            match wait {
-                Some(wait) => tokio::time::sleep(wait).await,
-                None => return Err(plan::unreachable(error, &self.origin())),
+            match self.inner.wire.get_if_any(path).await {
+                Ok(reply) => return Ok(reply),
+                Err(error) => self.bear(&mut patience, error).await?,
             }
         }
     }
+
+    /// Waits before what may pass is asked again: three tries in all, and one wait for a rate limit.
+    async fn bear(&self, patience: &mut Patience, error: ReadError) -> Result<(), ReadError> {
+        let limits = &self.inner.limits;
+        let wait = match &error {
+            ReadError::RateLimited { until } if !patience.has_waited => {
+                patience.has_waited = true;
+                plan::limit_wait(*until, Utc::now(), limits)
+            }
+            error if error.is_passing() => {
+                patience.tries += 1;
+                (patience.tries < MAX_TRIES).then_some(PAUSE.min(limits.retry_wait))
+            }
+            _ => None,
+        };
+        match wait {
+            Some(wait) => tokio::time::sleep(wait).await,
+            None => return Err(plan::unreachable(error, &self.origin())),
+        }
+        Ok(())
+    }
+}
+
+/// What was borne with already.
+#[derive(Default)]
+struct Patience {
+    tries: u32,
+    has_waited: bool,
 }
 
 /// The answer, unless an error took the field away.
