@@ -57,18 +57,23 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod columns;
 mod error;
-mod open;
-mod read;
+mod file;
+mod reader;
+mod record;
 mod records;
-mod rows;
+mod rename;
 mod schema;
-mod write;
+mod writer;
 
-pub use error::{LedgerError, OpenError};
-pub use open::{Ledger, Reader};
+pub use error::{LedgerError, OpenError, SqliteError};
+pub use reader::Reader;
 pub use records::{
-    AttemptState, Batch, Card, ClosedPull, Event, Finding, Logged, Pending, Recorded, RepositoryBook,
-    ReviewAttempt, TurnOutcome, Visit,
+    AttemptState, Batch, Card, Changes, ClosedPull, Event, Finding, Logged, Pending, Pruned, Recorded,
+    RepositoryBook, ReviewAttempt, TurnOutcome, Visit,
 };
-pub use write::Wrote;
+pub use writer::{Ledger, Wrote};
+
+/// The name of the ledger's file in the home of the program.
+pub const FILE: &str = "ledger.db";

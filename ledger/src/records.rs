@@ -1,5 +1,7 @@
 //! What is kept beside the rows of the two tables.
 
+use std::ops::AddAssign;
+
 use lifecycle::maintain::{Assignment, Evidence, StateRow, Transition};
 use pulls::facts::Time;
 use pulls::upkeep::{BranchFacts, RepositoryFacts};
@@ -171,6 +173,12 @@ impl AttemptState {
             Self::Completed => "completed",
         }
     }
+
+    pub(crate) fn of(word: &str) -> Option<Self> {
+        [Self::Queued, Self::Running, Self::Failed, Self::Completed]
+            .into_iter()
+            .find(|state| state.as_str() == word)
+    }
 }
 
 /// One attempt at a review of one head.
@@ -203,4 +211,37 @@ pub struct Finding {
     pub is_fixed: bool,
     /// Whether the author disputes it.
     pub is_disputed: bool,
+}
+
+/// How many rows were written, table by table. A row that is there as it is to be is neither written nor counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Rows of `pr_state`.
+    pub states: u64,
+    /// Rows of `pr_state_transitions`.
+    pub transitions: u64,
+    /// Rows of `pr_evidence`.
+    pub evidence: u64,
+    /// Rows that a batch wrote to other tables.
+    pub others: u64,
+}
+
+impl AddAssign for Changes {
+    fn add_assign(&mut self, more: Self) {
+        self.states += more.states;
+        self.transitions += more.transitions;
+        self.evidence += more.evidence;
+        self.others += more.others;
+    }
+}
+
+/// How many rows were forgotten.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pruned {
+    /// Rows of `pr_evidence`.
+    pub evidence: u64,
+    /// Rows of `turns`.
+    pub turns: u64,
+    /// Rows of `events`.
+    pub events: u64,
 }

@@ -1,220 +1,117 @@
-//! The tables, and how a ledger of an earlier version becomes one of this.
+//! The tables and how they became what they are.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior};
 
-/// The newest version that this program knows.
-pub(crate) const VERSION: i64 = 1;
+/// Marks a SQLite database as one of ours: `swep` in letters.
+pub(crate) const APPLICATION: u32 = 0x7377_6570;
 
-/// The two tables of the RFC, under its names and columns. They are made, retired and made again; the epoch in `meta`
-/// counts how often they were made, and outlives them.
-pub(crate) const STATES: &str = "
-CREATE TABLE pr_state (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  state TEXT NOT NULL,
-  sub_status TEXT,
-  head_sha TEXT NOT NULL,
-  since_at TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  pager_login TEXT,
-  last_human_activity_at TEXT,
-  next_deadline_at TEXT,
-  parked_at TEXT,
-  state_label TEXT,
-  content_labels_json TEXT,
-  open_findings INTEGER NOT NULL DEFAULT 0,
-  disputed_findings INTEGER NOT NULL DEFAULT 0,
-  ready_entry_seq INTEGER NOT NULL DEFAULT 0,
-  ready_paged_seq INTEGER NOT NULL DEFAULT 0,
-  updated_at TEXT NOT NULL,
-  PRIMARY KEY (repo, pr_number)
-);
-CREATE INDEX pr_state_deadlines ON pr_state (repo, next_deadline_at) WHERE next_deadline_at IS NOT NULL;
-CREATE TABLE pr_state_transitions (
-  id INTEGER PRIMARY KEY,
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  from_state TEXT,
-  to_state TEXT NOT NULL,
-  head_sha TEXT NOT NULL,
-  reason TEXT NOT NULL,
-  evidence_json TEXT NOT NULL,
-  actions_json TEXT NOT NULL,
-  created_at TEXT NOT NULL
-);
-CREATE INDEX pr_state_transitions_pr ON pr_state_transitions (repo, pr_number, id);
-CREATE INDEX pr_state_transitions_at ON pr_state_transitions (created_at);
-";
+/// From version 0 on, each to the next. One that is released is never changed. One that changes `pr_state` or
+/// `pr_state_transitions` looks first whether they are there: they may be retired.
+const MIGRATIONS: [&str; 1] = [include_str!("../migrations/0001.sql")];
 
-/// Raises the epoch: done whenever the two tables are made.
-pub(crate) const NEXT_EPOCH: &str = "
-INSERT INTO meta (key, value) VALUES ('pr_state_epoch', 1)
-ON CONFLICT (key) DO UPDATE SET value = value + 1;
-";
+/// Makes the two tables of states and raises the epoch.
+const STATES: &str = include_str!("../migrations/states.sql");
 
-/// What is there beside the two tables.
-const BESIDE: &str = "
-CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE turns (key TEXT PRIMARY KEY, outcome TEXT NOT NULL, at TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE pr_evidence (
-  id INTEGER PRIMARY KEY,
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  version INTEGER NOT NULL,
-  evidence_json TEXT NOT NULL,
-  recorded_at TEXT NOT NULL
-);
-CREATE INDEX pr_evidence_pr ON pr_evidence (repo, pr_number, id);
-CREATE INDEX pr_evidence_at ON pr_evidence (recorded_at);
-CREATE TABLE pr_cards (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  title TEXT NOT NULL,
-  url TEXT NOT NULL,
-  author TEXT,
-  updated_at TEXT NOT NULL,
-  read_at TEXT NOT NULL,
-  is_open INTEGER NOT NULL,
-  pending_since TEXT,
-  PRIMARY KEY (repo, pr_number)
-) WITHOUT ROWID;
-CREATE INDEX pr_cards_read ON pr_cards (repo, read_at) WHERE is_open;
-CREATE INDEX pr_cards_pending ON pr_cards (repo, pr_number) WHERE pending_since IS NOT NULL;
-CREATE TABLE pr_assignments (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  assignment_json TEXT NOT NULL,
-  at TEXT NOT NULL,
-  PRIMARY KEY (repo, pr_number)
-) WITHOUT ROWID;
-CREATE TABLE inferred_labels (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  label TEXT NOT NULL,
-  at TEXT NOT NULL,
-  PRIMARY KEY (repo, pr_number, label)
-) WITHOUT ROWID;
-CREATE TABLE closed_pulls (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  merged INTEGER NOT NULL,
-  closed_at TEXT NOT NULL,
-  by_login TEXT,
-  human_comments INTEGER NOT NULL,
-  human_reviews INTEGER NOT NULL,
-  opened_at TEXT NOT NULL,
-  PRIMARY KEY (repo, pr_number)
-) WITHOUT ROWID;
-CREATE INDEX closed_pulls_at ON closed_pulls (closed_at);
-CREATE TABLE review_attempts (
-  id INTEGER PRIMARY KEY,
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  head_sha TEXT NOT NULL,
-  state TEXT NOT NULL,
-  at TEXT NOT NULL,
-  quality TEXT
-);
-CREATE INDEX review_attempts_pr ON review_attempts (repo, pr_number, id);
-CREATE TABLE findings (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  finding_id TEXT NOT NULL,
-  severity TEXT NOT NULL,
-  head_sha TEXT NOT NULL,
-  is_fixed INTEGER NOT NULL,
-  is_disputed INTEGER NOT NULL,
-  PRIMARY KEY (repo, pr_number, finding_id)
-) WITHOUT ROWID;
-CREATE TABLE repositories (
-  repo TEXT PRIMARY KEY COLLATE NOCASE,
-  facts_json TEXT NOT NULL,
-  read_at TEXT NOT NULL,
-  feed_cursor TEXT,
-  full_pass_at TEXT
-) WITHOUT ROWID;
-CREATE TABLE former_names (
-  former TEXT PRIMARY KEY COLLATE NOCASE,
-  repo TEXT NOT NULL COLLATE NOCASE
-) WITHOUT ROWID;
-CREATE TABLE branches (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  branch TEXT NOT NULL,
-  facts_json TEXT NOT NULL,
-  read_at TEXT NOT NULL,
-  PRIMARY KEY (repo, branch)
-) WITHOUT ROWID;
-CREATE TABLE waiting_visits (
-  repo TEXT NOT NULL COLLATE NOCASE,
-  pr_number INTEGER NOT NULL,
-  since TEXT NOT NULL,
-  PRIMARY KEY (repo, pr_number)
-) WITHOUT ROWID;
-CREATE TABLE events (
-  id INTEGER PRIMARY KEY,
-  kind TEXT NOT NULL,
-  detail_json TEXT NOT NULL,
-  at TEXT NOT NULL
-);
-CREATE INDEX events_at ON events (at);
-";
+/// Drops them. The epoch stays.
+const RETIRE: &str = "DROP TABLE pr_state_transitions; DROP TABLE pr_state;";
 
-/// The tables that hold rows of one pull request each, which follow a repository to its new name.
-pub(crate) const OF_A_PULL: [&str; 10] = [
-    "pr_state",
-    "pr_state_transitions",
-    "pr_evidence",
-    "pr_cards",
-    "pr_assignments",
-    "inferred_labels",
-    "closed_pulls",
-    "review_attempts",
-    "findings",
-    "waiting_visits",
-];
+/// The version that this program writes.
+pub(crate) const VERSION: u32 = MIGRATIONS.len() as u32;
 
-/// One step from a version to the next, forward only.
-struct Migration {
-    to: i64,
-    sql: &'static [&'static str],
+/// The version that a ledger has.
+pub(crate) fn version(conn: &Connection) -> rusqlite::Result<u32> {
+    conn.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-const MIGRATIONS: [Migration; 1] = [Migration {
-    to: 1,
-    sql: &[BESIDE, STATES, NEXT_EPOCH],
-}];
-
-/// The version of a database; 0 for an empty one.
-pub(crate) fn version(db: &Connection) -> rusqlite::Result<i64> {
-    db.pragma_query_value(None, "user_version", |row| row.get(0))
-}
-
-/// Whether the two tables are there.
-pub(crate) fn has_states(db: &Connection) -> rusqlite::Result<bool> {
-    db.query_row(
-        "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'pr_state')",
-        [],
-        |row| row.get(0),
-    )
-}
-
-/// Brings a database to [`VERSION`], each step in a transaction of its own, and makes the two tables where they were
-/// retired.
-pub(crate) fn migrate(db: &mut Connection) -> rusqlite::Result<()> {
-    let from = version(db)?;
-    for migration in MIGRATIONS.iter().filter(|migration| migration.to > from) {
-        let step = db.transaction()?;
-        for sql in migration.sql {
-            step.execute_batch(sql)?;
-        }
-        step.pragma_update(None, "user_version", migration.to)?;
-        step.commit()?;
+/// Brings a ledger to today's version, each step in a transaction of its own, and makes the tables of states where
+/// they are not there.
+pub(crate) fn bring_up(conn: &mut Connection) -> rusqlite::Result<()> {
+    migrate(conn, &MIGRATIONS)?;
+    let transaction = begin(conn)?;
+    if !has_states(&transaction)? {
+        transaction.execute_batch(STATES)?;
     }
-    if !has_states(db)? {
-        let anew = db.transaction()?;
-        anew.execute_batch(STATES)?;
-        anew.execute_batch(NEXT_EPOCH)?;
-        anew.commit()?;
+    transaction.commit()
+}
+
+/// A transaction that waits for its turn at the beginning, not in the middle.
+pub(crate) fn begin(conn: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    conn.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+fn migrate(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
+    let mut found = version(conn)?;
+    for sql in migrations.iter().skip(found as usize) {
+        found += 1;
+        let transaction = begin(conn)?;
+        transaction.execute_batch(sql)?;
+        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "user_version", found)?;
+        transaction.commit()?;
     }
     Ok(())
+}
+
+/// Whether the two tables of states are there.
+pub(crate) fn has_states(conn: &Connection) -> rusqlite::Result<bool> {
+    let mut look = conn.prepare_cached("SELECT 1 FROM sqlite_schema WHERE name = 'pr_state'")?;
+    Ok(look.query_row([], |_| Ok(())).optional()?.is_some())
+}
+
+/// Drops the two tables of states.
+pub(crate) fn retire(conn: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = begin(conn)?;
+    if has_states(&transaction)? {
+        transaction.execute_batch(RETIRE)?;
+    }
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEXT: &str = "ALTER TABLE turns ADD COLUMN actor TEXT; UPDATE turns SET actor = 'reconciler';";
+
+    fn tables(conn: &Connection) -> Vec<String> {
+        let mut all = conn
+            .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+            .unwrap();
+        let rows = all.query_map([], |row| row.get(0)).unwrap();
+        rows.collect::<Result<_, _>>().unwrap()
+    }
+
+    fn ledger() -> Connection {
+        let mut conn = Connection::open_in_memory().unwrap();
+        bring_up(&mut conn).unwrap();
+        conn.execute("INSERT INTO turns VALUES ('a/1', 'done', '2026')", [])
+            .unwrap();
+        conn
+    }
+
+    #[test]
+    fn a_migration_is_applied_once() {
+        let mut conn = ledger();
+        assert_eq!(version(&conn).unwrap(), VERSION);
+        let migrations = [MIGRATIONS[0], NEXT];
+        migrate(&mut conn, &migrations).unwrap();
+        migrate(&mut conn, &migrations).unwrap();
+        assert_eq!(version(&conn).unwrap(), 2);
+        let actor: String = conn
+            .query_row("SELECT actor FROM turns", [], |row| row.get(0))
+            .unwrap();
+        assert_eq!(actor, "reconciler");
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_nothing_of_itself() {
+        let mut conn = ledger();
+        let before = tables(&conn);
+        let failing = [MIGRATIONS[0], &format!("{NEXT} SELECT nothing FROM nowhere;")];
+        assert!(migrate(&mut conn, &failing).is_err());
+        assert_eq!((version(&conn).unwrap(), tables(&conn)), (1, before));
+        // The mended one goes on from there.
+        migrate(&mut conn, &[MIGRATIONS[0], NEXT]).unwrap();
+        assert_eq!(version(&conn).unwrap(), 2);
+    }
 }

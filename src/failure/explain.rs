@@ -199,11 +199,14 @@ impl From<ledger::OpenError> for Failure {
             ledger::OpenError::Newer { .. } => {
                 "Use the version of sweep that wrote it, or another home.".to_owned()
             }
+            ledger::OpenError::Older { .. } => {
+                "Run `sweep reconcile --once`, which brings it up to date.".to_owned()
+            }
             ledger::OpenError::Foreign { .. } => {
                 "Move the file away, or name another home with --home.".to_owned()
             }
             ledger::OpenError::Io { .. } => system::mend(&error, "name another home with --home"),
-            ledger::OpenError::Sqlite { .. } => LEDGER_DAMAGED.to_owned(),
+            ledger::OpenError::Ledger(error) => of_ledger(error).to_owned(),
         };
         Self::of(Exit::Other, error).mend(mend)
     }
@@ -213,12 +216,26 @@ impl From<ledger::OpenError> for Failure {
 const LEDGER_DAMAGED: &str = "Keep a copy of ledger.db and ledger.db-wal, and report it. Then move both away: states are \
                               read again from GitHub, and their history begins anew.";
 
+fn of_ledger(error: &LedgerError) -> &'static str {
+    match error {
+        LedgerError::Busy { .. } => {
+            "End the program that has it open, such as a shell of SQLite, and run it again."
+        }
+        LedgerError::Full { .. } => "Make room on the disk, then run it again.",
+        LedgerError::Io { .. } => "Make it and its folder readable and writable for you, then run it again.",
+        LedgerError::Restless { .. } | LedgerError::Gone { .. } | LedgerError::Retired { .. } => {
+            "Run it again."
+        }
+        LedgerError::Damaged { .. }
+        | LedgerError::Refused { .. }
+        | LedgerError::Strange { .. }
+        | LedgerError::NoEvidence { .. } => LEDGER_DAMAGED,
+    }
+}
+
 impl From<LedgerError> for Failure {
     fn from(error: LedgerError) -> Self {
-        let mend = match &error {
-            LedgerError::Full { .. } => "Make room on the disk, then run it again.",
-            LedgerError::Damaged { .. } | LedgerError::Sqlite { .. } => LEDGER_DAMAGED,
-        };
+        let mend = of_ledger(&error);
         Self::of(Exit::Other, error).mend(mend)
     }
 }

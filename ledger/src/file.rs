@@ -1,0 +1,378 @@
+//! The file of a ledger: made whole or not at all, locked by its writer, read without a trace.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Fault, LedgerError, OpenError};
+use crate::schema::{self, APPLICATION, VERSION};
+
+/// How long one waits for another program's lock, such as that of a shell that looks into the tables.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// Prepared statements that a connection keeps: more than there are.
+const STATEMENTS: usize = 128;
+
+/// A change of the file within this time of another may leave it the same time of change: what is read of it that
+/// early is not known to be whole.
+const SETTLED: Duration = Duration::from_millis(50);
+
+/// How often a file that changes under the reader is looked at again.
+pub(crate) const TRIES: usize = 20;
+
+/// What a SQLite database begins with.
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// The connection of a handle.
+pub(crate) struct Link {
+    pub(crate) conn: Connection,
+    /// What the file was when it was opened, where nobody wrote it: SQLite then takes it for one that never changes,
+    /// and looks for no other file.
+    frozen: Option<Stamp>,
+}
+
+/// What tells one state of a file from another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stamp {
+    file: u64,
+    length: u64,
+    changed: (i64, i64),
+}
+
+impl Link {
+    /// Whether what is read through it now is what the ledger holds.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        match &self.frozen {
+            None => true,
+            Some(stamp) => is_quiet(path) && Stamp::of(path).is_ok_and(|now| now == *stamp),
+        }
+    }
+
+    pub(crate) fn is_frozen(&self) -> bool {
+        self.frozen.is_some()
+    }
+}
+
+impl Stamp {
+    fn of(path: &Path) -> io::Result<Self> {
+        let found = fs::metadata(path)?;
+        Ok(Self {
+            file: found.ino(),
+            length: found.len(),
+            changed: (found.mtime(), found.mtime_nsec()),
+        })
+    }
+}
+
+/// The file beside it with this ending.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Whether nobody writes it and nothing is left of who did. A writer makes the log beside it before it changes
+/// anything, and removes it when it has moved everything over.
+fn is_quiet(path: &Path) -> bool {
+    match fs::metadata(beside(path, "-wal")) {
+        Ok(log) => log.len() == 0 && !beside(path, "-shm").exists(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// What the first bytes of a file say.
+struct Header {
+    keeps_a_log: bool,
+}
+
+/// Looks at the first bytes, without SQLite. `None` where there is no ledger yet.
+fn header(path: &Path) -> Result<Option<Header>, OpenError> {
+    let failed = |doing| {
+        move |source| OpenError::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    };
+    let no_ledger = |why| OpenError::Foreign {
+        path: path.to_owned(),
+        why,
+    };
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(failed("open")(error)),
+    };
+    if file.metadata().map_err(failed("look at"))?.is_dir() {
+        return Err(no_ledger("it is a folder"));
+    }
+    let mut bytes = Vec::new();
+    file.take(100).read_to_end(&mut bytes).map_err(failed("read"))?;
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    if bytes.len() < 100 || !bytes.starts_with(MAGIC) {
+        return Err(no_ledger("it is not a SQLite database"));
+    }
+    let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+    if word(68) != APPLICATION {
+        return Err(no_ledger("it is a SQLite database of something else"));
+    }
+    refuse_newer(path, word(60))?;
+    Ok(Some(Header {
+        keeps_a_log: bytes[19] == 2,
+    }))
+}
+
+fn refuse_newer(path: &Path, found: u32) -> Result<(), OpenError> {
+    if found > VERSION {
+        return Err(OpenError::Newer {
+            path: path.to_owned(),
+            found,
+            known: VERSION,
+        });
+    }
+    Ok(())
+}
+
+/// Opens a ledger to look into it. `None` where there is none.
+pub(crate) fn look(path: &Path) -> Result<Option<Link>, OpenError> {
+    let mut last = LedgerError::Restless {
+        path: path.to_owned(),
+    };
+    for _ in 0..TRIES {
+        let Some(header) = header(path)? else {
+            return Ok(None);
+        };
+        let looked = match (header.keeps_a_log, is_quiet(path)) {
+            (true, true) => frozen(path),
+            // Where it is of use it is there already, and then it need not be written.
+            (true, false) => live(path, "?mode=ro&readonly_shm=1").or_else(|_| live(path, "?mode=ro")),
+            (false, _) => live(path, "?mode=ro"),
+        };
+        match looked {
+            Ok((_, found)) if found > VERSION => refuse_newer(path, found)?,
+            Ok((_, found)) if found < VERSION => {
+                return Err(OpenError::Older {
+                    path: path.to_owned(),
+                    found,
+                    known: VERSION,
+                });
+            }
+            Ok((link, _)) if link.holds(path) => return Ok(Some(link)),
+            // It changed meanwhile, and may be another one now.
+            Ok(_) => {}
+            Err(fault) => last = fault.of(path, "opening it"),
+        }
+    }
+    Err(last.into())
+}
+
+/// A ledger in memory with nothing in it.
+pub(crate) fn empty() -> Result<Link, OpenError> {
+    let make = || -> rusqlite::Result<Connection> {
+        let mut conn = Connection::open_in_memory()?;
+        settle(&conn)?;
+        schema::bring_up(&mut conn)?;
+        Ok(conn)
+    };
+    let failed = |error: rusqlite::Error| Fault::from(error).of(Path::new(":memory:"), "making it");
+    let conn = make().map_err(failed)?;
+    Ok(Link { conn, frozen: None })
+}
+
+/// A ledger that nobody writes.
+fn frozen(path: &Path) -> Result<(Link, u32), Fault> {
+    let found = fs::metadata(path).and_then(|found| found.modified());
+    let age = found.map(|changed| SystemTime::now().duration_since(changed).unwrap_or_default());
+    if let Some(left) = SETTLED.checked_sub(age.unwrap_or_default()) {
+        std::thread::sleep(left);
+    }
+    // Where it is gone by now, opening it says so.
+    let stamp = Stamp::of(path).ok();
+    let conn = read_only(path, "?immutable=1")?;
+    let version = schema::version(&conn)?;
+    Ok((Link { conn, frozen: stamp }, version))
+}
+
+/// A ledger that somebody writes, or wrote and did not come to an end.
+fn live(path: &Path, how: &str) -> Result<(Link, u32), Fault> {
+    let conn = read_only(path, how)?;
+    let version = schema::version(&conn)?;
+    Ok((Link { conn, frozen: None }, version))
+}
+
+fn read_only(path: &Path, how: &str) -> Result<Connection, Fault> {
+    let mut uri = "file:".to_owned();
+    for &byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str(how);
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = Connection::open_with_flags(uri, flags)?;
+    settle(&conn)?;
+    Ok(conn)
+}
+
+fn settle(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(BUSY)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS);
+    conn.pragma_update(None, "trusted_schema", false)
+}
+
+/// The right to write a ledger. It ends with the process.
+pub(crate) struct Lock(File);
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // A child that was being started has it too until it runs its own program. What fails here ends with the file.
+        let _ = self.0.unlock();
+    }
+}
+
+/// Opens a ledger to write it, and makes it where there is none.
+pub(crate) fn write(path: &Path) -> Result<(Link, Lock), OpenError> {
+    // What is not ours is refused before anything is made beside it.
+    match look(path) {
+        Err(error @ (OpenError::Newer { .. } | OpenError::Foreign { .. } | OpenError::Io { .. })) => {
+            return Err(error);
+        }
+        // What else is wrong is mended by a writer, or is said to it again.
+        Ok(_) | Err(OpenError::Older { .. } | OpenError::Held { .. } | OpenError::Ledger(_)) => {}
+    }
+    let folder = folder(path);
+    let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|source| OpenError::Io {
+        doing: "make the folder",
+        path: folder.to_owned(),
+        source,
+    })?;
+    let lock = lock(path)?;
+    if header(path)?.is_none() {
+        make(path)?;
+    }
+    let failed = |doing| move |fault: rusqlite::Error| Fault::from(fault).of(path, doing);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut conn = Connection::open_with_flags(path, flags).map_err(failed("opening it"))?;
+    settle(&conn).map_err(failed("opening it"))?;
+    let found = schema::version(&conn).map_err(failed("opening it"))?;
+    refuse_newer(path, found)?;
+    keep_a_log(&conn).map_err(failed("opening it"))?;
+    schema::bring_up(&mut conn).map_err(failed("bringing it up to date"))?;
+    keep_private(path)?;
+    Ok((Link { conn, frozen: None }, lock))
+}
+
+fn folder(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
+fn lock(path: &Path) -> Result<Lock, OpenError> {
+    let at = path.with_extension("lock");
+    let failed = |doing| {
+        let path = at.clone();
+        move |source| OpenError::Io { doing, path, source }
+    };
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(&at)
+        .map_err(failed("open"))?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            // Whose it is only helps to find it.
+            let _ = file.read_to_string(&mut pid);
+            return Err(OpenError::Held {
+                path: path.to_owned(),
+                by: pid.trim().parse().ok(),
+            });
+        }
+        Err(TryLockError::Error(source)) => return Err(failed("lock")(source)),
+    }
+    file.set_len(0)
+        .and_then(|()| file.write_all(format!("{}\n", std::process::id()).as_bytes()))
+        .map_err(failed("write"))?;
+    Ok(Lock(file))
+}
+
+/// What every commit goes through: a log that is synced before the commit returns.
+fn keep_a_log(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
+    conn.pragma_update(None, "synchronous", "full")
+}
+
+/// Makes a ledger under another name and then gives it its own, so that nobody ever sees half of one.
+fn make(path: &Path) -> Result<(), OpenError> {
+    let new = beside(path, ".new");
+    let failed = |doing| {
+        move |source| OpenError::Io {
+            doing,
+            path: path.to_owned(),
+            source,
+        }
+    };
+    // What is left of an earlier try, and a log without the ledger that it belonged to.
+    for left in ["", "-journal", "-wal", "-shm"].map(|ending| beside(&new, ending)) {
+        remove(&left).map_err(failed("clear the way for"))?;
+    }
+    for left in ["-journal", "-wal", "-shm"].map(|ending| beside(path, ending)) {
+        remove(&left).map_err(failed("clear the way for"))?;
+    }
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(&new)
+        .map_err(failed("make"))?;
+    let fill = || -> rusqlite::Result<()> {
+        let mut conn = Connection::open_with_flags(&new, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        settle(&conn)?;
+        keep_a_log(&conn)?;
+        schema::bring_up(&mut conn)?;
+        conn.close().map_err(|(_, error)| error)
+    };
+    fill().map_err(|error| Fault::from(error).of(path, "making it"))?;
+    fs::rename(&new, path)
+        .and_then(|()| File::open(folder(path)))
+        .and_then(|folder| folder.sync_all())
+        .map_err(failed("make"))
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Titles and words of private repositories are nobody else's.
+fn keep_private(path: &Path) -> Result<(), OpenError> {
+    let failed = |source| OpenError::Io {
+        doing: "keep private",
+        path: path.to_owned(),
+        source,
+    };
+    let mode = fs::metadata(path).map_err(failed)?.mode();
+    if mode & 0o077 != 0 {
+        fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
+    }
+    Ok(())
+}
