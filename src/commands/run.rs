@@ -44,8 +44,8 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     let home = demo.as_ref().map_or(&context.home, Demo::home);
     home.is_there()?;
     let config = Config::load(&home.path)?;
-    for entry in config.without_effect() {
-        tracing::warn!("{}: `{}` has no effect in this version", entry.source, entry.key);
+    for (entry, said) in config.without_effect() {
+        tracing::warn!("{}: `{}` {said}", entry.source, entry.key);
     }
     let chosen = Chosen::enabled(&config)?.only(&choice.actors)?;
     let github = match &demo {

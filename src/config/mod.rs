@@ -114,27 +114,32 @@ pub struct Files {
     pub rotate_at: Size,
 }
 
-/// Keys that are read and checked, and that nothing goes by in this version.
-const WITHOUT_EFFECT: [&str; 17] = [
-    "drip.ping",
-    // Nothing is said on GitHub, so that nothing lets it out and nothing counts it.
-    "lifecycle.pr_state_write_budget",
-    "lifecycle.owner_mention_enabled",
-    "lifecycle.ci_note_enabled",
-    "lifecycle.conflict_note_enabled",
-    "lifecycle.ready_page_enabled",
-    "lifecycle.stale_pr_enabled",
-    "lifecycle.idle_ladder_enabled",
-    "lifecycle.allow_post",
-    "lifecycle.post_mode",
+/// What is said of a key that nothing goes by.
+const NO_EFFECT: &str = "has no effect in this version";
+/// What is said of a switch that is seen in what is wanted, and that opens nothing.
+const OPENS_NOTHING: &str =
+    "lets nothing out in this version, which says nothing on GitHub and reviews nothing";
+
+/// Keys that are read and checked and do not do what they are for, each with what is said of it.
+const WITHOUT_EFFECT: [(&str, &str); 17] = [
+    ("drip.ping", NO_EFFECT),
+    ("lifecycle.pr_state_write_budget", NO_EFFECT),
+    ("lifecycle.owner_mention_enabled", OPENS_NOTHING),
+    ("lifecycle.ci_note_enabled", OPENS_NOTHING),
+    ("lifecycle.conflict_note_enabled", OPENS_NOTHING),
+    ("lifecycle.ready_page_enabled", OPENS_NOTHING),
+    ("lifecycle.stale_pr_enabled", OPENS_NOTHING),
+    ("lifecycle.idle_ladder_enabled", OPENS_NOTHING),
+    ("lifecycle.allow_post", NO_EFFECT),
+    ("lifecycle.post_mode", NO_EFFECT),
     // Nothing is reviewed, so that there is nothing to dispute.
-    "lifecycle.dispute_scan_enabled",
-    "lifecycle.dispute_scan_interval",
-    "lifecycle.dispute_scan_request_budget",
-    "lifecycle.auto_review_enabled",
-    "lifecycle.auto_review_budget",
-    "lifecycle.auto_review_mode",
-    "lifecycle.auto_review_backfill_per_night",
+    ("lifecycle.dispute_scan_enabled", NO_EFFECT),
+    ("lifecycle.dispute_scan_interval", NO_EFFECT),
+    ("lifecycle.dispute_scan_request_budget", NO_EFFECT),
+    ("lifecycle.auto_review_enabled", OPENS_NOTHING),
+    ("lifecycle.auto_review_budget", NO_EFFECT),
+    ("lifecycle.auto_review_mode", NO_EFFECT),
+    ("lifecycle.auto_review_backfill_per_night", NO_EFFECT),
 ];
 
 /// No period below this: a dispatch every second helps nobody, and GitHub counts the requests.
@@ -170,16 +175,22 @@ impl Config {
         }
     }
 
-    /// The settings that somebody made and that nothing goes by in this version, each with its place.
-    pub fn without_effect(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| {
+    /// The settings that somebody made and that do not do what they are for in this version, each with its place and
+    /// with what is said of it.
+    pub fn without_effect(&self) -> impl Iterator<Item = (&Entry, &'static str)> {
+        let made = self
+            .entries
+            .iter()
+            .filter(|entry| entry.source != Source::Default);
+        made.filter_map(|entry| {
             // `qa.gates[0].timeout` is one of `qa.gates.timeout`.
             let key: String = entry
                 .key
                 .split(['[', ']'])
                 .filter(|part| part.parse::<usize>().is_err())
                 .collect();
-            WITHOUT_EFFECT.contains(&key.as_str()) && entry.source != Source::Default
+            let (_, said) = WITHOUT_EFFECT.iter().find(|(known, _)| *known == key)?;
+            Some((entry, *said))
         })
     }
 
@@ -470,7 +481,10 @@ mod tests {
         let config =
             parsed("[drip]\npush = true\nping = true\n[[qa.gates]]\nrepo = \"a/b\"\ncommands = [\"true\"]\n")
                 .unwrap();
-        let keys: Vec<&str> = config.without_effect().map(|entry| entry.key.as_str()).collect();
+        let keys: Vec<&str> = config
+            .without_effect()
+            .map(|(entry, _)| entry.key.as_str())
+            .collect();
         assert_eq!(keys, ["drip.ping"]);
     }
 

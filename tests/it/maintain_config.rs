@@ -78,12 +78,14 @@ fn what_makes_no_sense_is_two_lines_and_exit_2() {
 
 #[test]
 fn what_has_no_effect_is_said_when_the_actors_start() {
-    let desk = Desk::new().with("READY_PAGE_ENABLED", "true");
+    let desk = Desk::new()
+        .with("READY_PAGE_ENABLED", "true")
+        .with("PR_STATE_WRITE_BUDGET", "3");
     let ended = desk.run(&["run", "--demo", "--once"]);
-    assert!(
-        ended.stderr.contains(
-            "environment READY_PAGE_ENABLED: `lifecycle.ready_page_enabled` has no effect in this version"
-        ),
-        "{ended:?}"
-    );
+    for said in [
+        "environment READY_PAGE_ENABLED: `lifecycle.ready_page_enabled` lets nothing out in this version",
+        "environment PR_STATE_WRITE_BUDGET: `lifecycle.pr_state_write_budget` has no effect in this version",
+    ] {
+        assert!(ended.stderr.contains(said), "{said}: {ended:?}");
+    }
 }
