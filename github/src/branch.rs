@@ -5,9 +5,10 @@ use pulls::upkeep::{BranchFacts, CodeownersFile, RepositoryFacts, RequiredCheck,
 use pulls::{RepoName, required};
 
 use crate::allow::escaped;
+use crate::allowance::Allowance;
 use crate::answer;
-use crate::assembly::{CommitReading, Want};
-use crate::batch;
+use crate::assembly::CommitReading;
+use crate::batch::{self, Of};
 use crate::error::ReadError;
 use crate::reader::Reader;
 use crate::shape;
@@ -26,10 +27,17 @@ impl Reader {
     /// on the default branch, as GitHub looks for it. One request.
     ///
     /// # Errors
-    /// [`ReadError::NoRepository`] where it is not there, [`ReadError::Malformed`] for a `CODEOWNERS` that
+    /// [`ReadError::NoRepository`] where it is not there, [`ReadError::Spent`] where `allowance` has no request
+    /// left, [`ReadError::Malformed`] for a `CODEOWNERS` that
     /// GitHub gives only a part of, else those of one request.
-    pub async fn repository_facts(&self, repo: &RepoName) -> Result<RepositoryFacts, ReadError> {
-        let answer = self.persist_in(&batch::repository_facts(repo), repo).await?;
+    pub async fn repository_facts(
+        &self,
+        repo: &RepoName,
+        allowance: &Allowance,
+    ) -> Result<RepositoryFacts, ReadError> {
+        let answer = self
+            .persist_in(&batch::repository_facts(repo), repo, allowance)
+            .await?;
         if let Some(error) = answer.spoiling() {
             return Err(error);
         }
@@ -62,10 +70,16 @@ impl Reader {
     /// Four requests. A branch that is not there has no head, and takes one.
     ///
     /// # Errors
-    /// [`ReadError::NoRepository`] where the repository is not there, else those of any of the requests: a
+    /// [`ReadError::NoRepository`] where the repository is not there, [`ReadError::Spent`] where `allowance`
+    /// ends first, else those of any of the requests: a
     /// place that fails to answer is not one that requires nothing.
-    pub async fn branch(&self, repo: &RepoName, branch: &str) -> Result<BranchFacts, ReadError> {
-        let Some((sha, checks)) = self.branch_head(repo, branch).await? else {
+    pub async fn branch(
+        &self,
+        repo: &RepoName,
+        branch: &str,
+        allowance: &Allowance,
+    ) -> Result<BranchFacts, ReadError> {
+        let Some((sha, checks)) = self.branch_head(repo, branch, allowance).await? else {
             return Ok(BranchFacts {
                 branch: branch.to_owned(),
                 sha: None,
@@ -79,9 +93,9 @@ impl Reader {
             });
         };
         let name = escaped(branch);
-        let protection = self.protection(repo, &name).await?;
-        let rulesets = self.rulesets(repo, &name).await?;
-        let summary = self.summary(repo, &name).await?;
+        let protection = self.protection(repo, &name, allowance).await?;
+        let rulesets = self.rulesets(repo, &name, allowance).await?;
+        let summary = self.summary(repo, &name, allowance).await?;
         Ok(BranchFacts {
             branch: branch.to_owned(),
             sha: Some(sha),
@@ -94,8 +108,11 @@ impl Reader {
         &self,
         repo: &RepoName,
         branch: &str,
+        allowance: &Allowance,
     ) -> Result<Option<(pulls::Sha, Checks)>, ReadError> {
-        let answer = self.persist_in(&batch::branch(repo, branch), repo).await?;
+        let answer = self
+            .persist_in(&batch::branch(repo, branch), repo, allowance)
+            .await?;
         if let Some(error) = answer.spoiling() {
             return Err(error);
         }
@@ -118,27 +135,30 @@ impl Reader {
                     pages: MAX_CHECK_PAGES,
                 });
             }
-            self.check_page(repo, (of, after), &mut reading, &mut wants)
-                .await?;
+            let page = self.check_page(repo, &of, after.as_deref(), allowance).await?;
+            reading.absorb(&of, &page, &mut wants)?;
         }
         Ok(Some((sha, reading.checks())))
     }
 
+    /// One further page, as the text that stands under its alias.
     async fn check_page(
         &self,
         repo: &RepoName,
-        (of, after): Want,
-        reading: &mut CommitReading,
-        wants: &mut Vec<Want>,
-    ) -> Result<(), ReadError> {
-        let document = batch::commit_page(repo, &of, after.as_deref());
+        of: &Of,
+        after: Option<&str>,
+        allowance: &Allowance,
+    ) -> Result<String, ReadError> {
+        let document = batch::commit_page(repo, of, after);
         let alias = batch::page_alias(0);
-        let answer = self.persist(&document, &alias).await?;
+        let answer = self.persist(&document, &alias, allowance).await?;
         if let Some(error) = answer.spoiling() {
             return Err(error);
         }
-        let text = answer.data.get(&alias).map_or("null", |raw| raw.get());
-        reading.absorb(&of, text, wants)
+        Ok(answer
+            .data
+            .get(&alias)
+            .map_or_else(|| "null".to_owned(), |raw| raw.get().to_owned()))
     }
 
     /// The checks that branch protection requires; for administrators.
@@ -146,9 +166,10 @@ impl Reader {
         &self,
         repo: &RepoName,
         branch: &str,
+        allowance: &Allowance,
     ) -> Result<Option<Vec<RequiredCheck>>, ReadError> {
         let path = format!("/repos/{repo}/branches/{branch}/protection/required_status_checks");
-        let Some(reply) = self.persist_get(&path).await? else {
+        let Some(reply) = self.persist_get(&path, allowance).await? else {
             return Ok(None);
         };
         let checks: shape::StatusChecks = answer::json(&reply)?;
@@ -156,11 +177,16 @@ impl Reader {
     }
 
     /// The checks that rulesets require.
-    async fn rulesets(&self, repo: &RepoName, branch: &str) -> Result<Option<Vec<RequiredCheck>>, ReadError> {
+    async fn rulesets(
+        &self,
+        repo: &RepoName,
+        branch: &str,
+        allowance: &Allowance,
+    ) -> Result<Option<Vec<RequiredCheck>>, ReadError> {
         let mut required = Vec::new();
         for page in 1..=MAX_RULES_PAGES {
             let path = format!("/repos/{repo}/rules/branches/{branch}?per_page={RULES_PAGE}&page={page}");
-            let Some(reply) = self.persist_get(&path).await? else {
+            let Some(reply) = self.persist_get(&path, allowance).await? else {
                 return Ok(None);
             };
             let rules: Vec<shape::Rule> = answer::json(&reply)?;
@@ -179,9 +205,14 @@ impl Reader {
     }
 
     /// The checks that the branch itself says it requires, as everybody who sees it is told.
-    async fn summary(&self, repo: &RepoName, branch: &str) -> Result<Option<Vec<RequiredCheck>>, ReadError> {
+    async fn summary(
+        &self,
+        repo: &RepoName,
+        branch: &str,
+        allowance: &Allowance,
+    ) -> Result<Option<Vec<RequiredCheck>>, ReadError> {
         let path = format!("/repos/{repo}/branches/{branch}");
-        let Some(reply) = self.persist_get(&path).await? else {
+        let Some(reply) = self.persist_get(&path, allowance).await? else {
             return Ok(None);
         };
         let summary: shape::Summary = answer::json(&reply)?;

@@ -142,6 +142,12 @@ pub enum ReadError {
         /// Where it led.
         to: String,
     },
+    /// Nothing was sent, for the caller allowed no more.
+    #[error("all {of} requests that were allowed are spent")]
+    Spent {
+        /// How many there were.
+        of: u32,
+    },
     /// The request is not on the list of what may leave. A mistake of the program.
     #[error("{what} may not be sent")]
     NotAllowed {
@@ -159,7 +165,8 @@ impl ReadError {
             | Self::Unreachable { .. }
             | Self::Server { .. }
             | Self::TimedOut { .. }
-            | Self::CutShort { .. } => ErrorClass::Unavailable,
+            | Self::CutShort { .. }
+            | Self::Spent { .. } => ErrorClass::Unavailable,
             Self::TooLarge { .. }
             | Self::NotJson { .. }
             | Self::Status { .. }
@@ -197,6 +204,7 @@ impl ReadError {
             | Self::Incomplete { .. }
             | Self::TooManyPages { .. }
             | Self::Redirect { .. }
+            | Self::Spent { .. }
             | Self::NotAllowed { .. } => false,
         }
     }

@@ -56,14 +56,18 @@ impl Reader {
     /// request for each hundred.
     ///
     /// # Errors
-    /// [`ReadError::NoRepository`] where it is not there, [`ReadError::TooManyPages`] beyond 20,000, else
-    /// those of one request: an incomplete list is none.
-    pub async fn open_pulls_of(&self, repo: &RepoName) -> Result<Vec<PrRef>, ReadError> {
+    /// [`ReadError::NoRepository`] where it is not there, [`ReadError::Spent`] where `allowance` ends first,
+    /// [`ReadError::TooManyPages`] beyond 20,000, else those of one request: an incomplete list is none.
+    pub async fn open_pulls_of(
+        &self,
+        repo: &RepoName,
+        allowance: &Allowance,
+    ) -> Result<Vec<PrRef>, ReadError> {
         let mut open = Vec::new();
         let mut seen = std::collections::HashSet::new();
         let mut after: Option<String> = None;
         for _ in 0..MAX_OPEN_PAGES {
-            let (page, next) = self.listed(List::Open, repo, after.as_deref()).await?;
+            let (page, next) = self.listed(List::Open, repo, after.as_deref(), allowance).await?;
             // One that is reopened between two pages comes twice.
             open.extend(
                 page.into_iter()
@@ -88,13 +92,20 @@ impl Reader {
     /// That something changed is all that this list shows for certain: what a pull request is must be read.
     ///
     /// # Errors
-    /// [`ReadError::NoRepository`] where it is not there, else those of one request.
-    pub async fn touched(&self, repo: &RepoName, since: Time) -> Result<TouchedPulls, ReadError> {
+    /// [`ReadError::NoRepository`] where it is not there, [`ReadError::Spent`] where `allowance` ends first, else those of one request.
+    pub async fn touched(
+        &self,
+        repo: &RepoName,
+        since: Time,
+        allowance: &Allowance,
+    ) -> Result<TouchedPulls, ReadError> {
         let mut touched = Vec::new();
         let mut seen = std::collections::HashSet::new();
         let mut after: Option<String> = None;
         for _ in 0..MAX_TOUCHED_PAGES {
-            let (page, next) = self.listed(List::Touched, repo, after.as_deref()).await?;
+            let (page, next) = self
+                .listed(List::Touched, repo, after.as_deref(), allowance)
+                .await?;
             for (at, item) in page {
                 let (Some(updated_at), Some(state)) = (item.updated_at, item.state) else {
                     return Err(ReadError::Malformed {
@@ -159,8 +170,11 @@ impl Reader {
         list: List,
         repo: &RepoName,
         after: Option<&str>,
+        allowance: &Allowance,
     ) -> Result<(Vec<(PrRef, shape::InList)>, Option<String>), ReadError> {
-        let answer = self.persist_in(&batch::listed(list, repo, after), repo).await?;
+        let answer = self
+            .persist_in(&batch::listed(list, repo, after), repo, allowance)
+            .await?;
         // A page with a hole in it would pass for a whole one.
         if let Some(error) = answer.spoiling() {
             return Err(error);

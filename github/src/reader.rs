@@ -36,7 +36,7 @@ const MAX_TRIES: u32 = 3;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Requests below which what was begun goes before what was not.
-const FEW_REQUESTS: u64 = 6;
+const FEW_REQUESTS: u32 = 6;
 
 /// Where to look for pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -192,7 +192,9 @@ impl Reader {
     /// # Errors
     /// Every [`ReadError`] of one request, after its retries.
     pub async fn viewer(&self) -> Result<Account, ReadError> {
-        let answer = self.persist(&batch::viewer(), "viewer").await?;
+        let answer = self
+            .persist(&batch::viewer(), "viewer", &Allowance::unlimited())
+            .await?;
         let viewer: Option<shape::Viewer> = answer.field("viewer")?;
         shape::account(viewer).ok_or_else(|| ReadError::Malformed {
             what: "a viewer without a name".to_owned(),
@@ -204,7 +206,9 @@ impl Reader {
     /// # Errors
     /// [`ReadError::NoRepository`] where it is not there, else those of one request.
     pub async fn repository(&self, repo: &RepoName) -> Result<RepoName, ReadError> {
-        let answer = self.persist_in(&batch::repository(repo), repo).await?;
+        let answer = self
+            .persist_in(&batch::repository(repo), repo, &Allowance::unlimited())
+            .await?;
         let repository: Option<shape::Repository> = answer.field("repository")?;
         repository
             .map(|repository| repository.name_with_owner)
@@ -236,7 +240,11 @@ impl Reader {
                 break;
             }
             let answer = self
-                .persist(&batch::search(&query, first, after.as_deref()), "search")
+                .persist(
+                    &batch::search(&query, first, after.as_deref()),
+                    "search",
+                    &Allowance::unlimited(),
+                )
                 .await?;
             for error in answer.errors.iter().map(GraphqlError::meaning) {
                 // Many hits behind one organisation's single sign-on are one thing to say.
@@ -293,7 +301,7 @@ impl Reader {
         loop {
             plan.save(allowance.left() <= FEW_REQUESTS);
             match plan.next(Utc::now()) {
-                Next::Send(job) if !allowance.spend(1) => plan.spent(job),
+                Next::Send(job) if allowance.spend().is_err() => plan.spent(job),
                 Next::Send(job) => {
                     let document = plan.document(&job);
                     on_their_way.push(async move { (job, self.ask(&document).await) });
@@ -409,8 +417,13 @@ impl Reader {
     }
 
     /// Sends a document that is about one repository.
-    pub(crate) async fn persist_in(&self, document: &Document, repo: &RepoName) -> Result<Answer, ReadError> {
-        match self.persist(document, "repository").await {
+    pub(crate) async fn persist_in(
+        &self,
+        document: &Document,
+        repo: &RepoName,
+        allowance: &Allowance,
+    ) -> Result<Answer, ReadError> {
+        match self.persist(document, "repository", allowance).await {
             Err(ReadError::Partial { kind: Some(kind), .. }) if kind == "NOT_FOUND" => {
                 Err(ReadError::NoRepository(repo.clone()))
             }
@@ -420,9 +433,15 @@ impl Reader {
 
     /// Sends a document that is about one field until that field is there or it is certain that it
     /// will not be.
-    pub(crate) async fn persist(&self, document: &Document, field: &str) -> Result<Answer, ReadError> {
+    pub(crate) async fn persist(
+        &self,
+        document: &Document,
+        field: &str,
+        allowance: &Allowance,
+    ) -> Result<Answer, ReadError> {
         let mut patience = Patience::default();
         loop {
+            allowance.spend()?;
             let answer = self.ask(document).await;
             match answer.and_then(|answer| with_field(answer, field)) {
                 Ok(answer) => return Ok(answer),
@@ -432,9 +451,14 @@ impl Reader {
     }
 
     /// Gets a path of the REST API; `None` where GitHub says that there is nothing, or not for this token.
-    pub(crate) async fn persist_get(&self, path: &str) -> Result<Option<Reply>, ReadError> {
+    pub(crate) async fn persist_get(
+        &self,
+        path: &str,
+        allowance: &Allowance,
+    ) -> Result<Option<Reply>, ReadError> {
         let mut patience = Patience::default();
         loop {
+            allowance.spend()?;
             match self.inner.wire.get_if_any(path).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => self.bear(&mut patience, error).await?,

@@ -100,6 +100,16 @@ pub(crate) struct StatusShape {
     creator: Option<Actor>,
     #[serde(default, deserialize_with = "blank")]
     target_url: Option<String>,
+    #[serde(default, deserialize_with = "blank")]
+    avatar_url: Option<String>,
+}
+
+/// The app whose picture this is: `https://avatars.…/in/15368?s=80`, where a person's is `…/u/583231`.
+fn app_of_picture(url: &str) -> Option<u64> {
+    let (_, path) = url.split_once("://")?.1.split_once('/')?;
+    let number = path.strip_prefix("in/")?;
+    let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+    number[..end].parse().ok()
 }
 
 /// An entry that is null is one that nothing is known of, and so no reason to call a head green.
@@ -128,7 +138,7 @@ pub(crate) fn check(context: Option<Context>) -> Check {
             created_at: status.created_at,
             creator: account(status.creator),
             url: status.target_url,
-            app: None,
+            app: status.avatar_url.as_deref().and_then(app_of_picture),
         }),
         Some(Context::Unknown(typename)) => Check::Unknown { typename },
         None => Check::Unknown {
@@ -172,6 +182,29 @@ impl From<SuiteShape> for Suite {
             conclusion: suite.conclusion,
             runs: suite.check_runs.map_or(0, |runs| runs.total_count),
             created_at: suite.created_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn b024_the_app_of_a_status_is_in_its_picture() {
+        for (url, expected) in [
+            (
+                "https://avatars.githubusercontent.com/in/15368?s=80&v=4",
+                Some(15_368),
+            ),
+            ("https://avatars.githubusercontent.com/in/254", Some(254)),
+            ("https://avatars.githubusercontent.com/u/583231?v=4", None),
+            ("https://ghe.example.org/avatars/in/7", None),
+            ("https://avatars.githubusercontent.com/u/1?next=/in/7", None),
+            ("/in/7", None),
+            ("", None),
+        ] {
+            assert_eq!(app_of_picture(url), expected, "{url}");
         }
     }
 }

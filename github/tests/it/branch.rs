@@ -1,6 +1,6 @@
 //! What is read of a repository that is maintained, and of its branches.
 
-use github::{ReadError, Reader};
+use github::{Allowance, ReadError, Reader};
 use pulls::RepoName;
 use pulls::facts::{Check, PullState};
 use pulls::upkeep::{ChangedFile, Event, EventKind, RequiredCheck, RequiredChecks};
@@ -10,6 +10,10 @@ use world::{
 };
 
 use crate::{reader, refs, world};
+
+fn free() -> Allowance {
+    Allowance::unlimited()
+}
 
 fn repo() -> RepoName {
     "o/r".parse().unwrap()
@@ -27,7 +31,7 @@ fn check(context: &str, app: Option<u64>) -> RequiredCheck {
 }
 
 async fn required(reader: &Reader, branch: &str) -> RequiredChecks {
-    reader.branch(&repo(), branch).await.unwrap().required
+    reader.branch(&repo(), branch, &free()).await.unwrap().required
 }
 
 #[tokio::test]
@@ -48,7 +52,7 @@ async fn the_first_codeowners_file_counts() {
         });
         let served = served(repo_spec).await;
         let reader = reader(&served);
-        let facts = reader.repository_facts(&repo()).await.unwrap();
+        let facts = reader.repository_facts(&repo(), &free()).await.unwrap();
         let found = facts.codeowners.as_ref().map(|file| file.path.as_str());
         assert_eq!(found, expected);
         if let Some(file) = facts.codeowners {
@@ -63,10 +67,13 @@ async fn the_first_codeowners_file_counts() {
 async fn a_renamed_and_archived_repository_is_told_as_it_is() {
     let served = served(RepoSpec::new("o/r").renamed_from("o/old").archived()).await;
     let reader = reader(&served);
-    let facts = reader.repository_facts(&"o/old".parse().unwrap()).await.unwrap();
+    let facts = reader
+        .repository_facts(&"o/old".parse().unwrap(), &free())
+        .await
+        .unwrap();
     assert_eq!((facts.repo.as_str(), facts.asked_as.as_str()), ("o/r", "o/old"));
     assert!(facts.is_archived);
-    let none = reader.repository_facts(&"o/none".parse().unwrap()).await;
+    let none = reader.repository_facts(&"o/none".parse().unwrap(), &free()).await;
     assert_eq!(none, Err(ReadError::NoRepository("o/none".parse().unwrap())));
 }
 
@@ -159,7 +166,7 @@ async fn a_branch_is_read_with_the_checks_of_its_head() {
         .branch(branch.requires("build", None));
     let served = served(spec).await;
     let reader = reader(&served);
-    let facts = reader.branch(&repo(), "release/50%").await.unwrap();
+    let facts = reader.branch(&repo(), "release/50%", &free()).await.unwrap();
     assert!(facts.sha.is_some());
     let contexts = facts.checks.contexts.as_ref().unwrap();
     assert_eq!((contexts.len(), facts.checks.suites.len()), (130, 130));
@@ -172,7 +179,7 @@ async fn a_branch_is_read_with_the_checks_of_its_head() {
     );
     // A renamed repository answers elsewhere on the same origin.
     let old = reader
-        .branch(&"o/old".parse().unwrap(), "release/50%")
+        .branch(&"o/old".parse().unwrap(), "release/50%", &free())
         .await
         .unwrap();
     assert_eq!(old, facts);
@@ -183,7 +190,7 @@ async fn a_branch_that_is_not_there_has_no_head() {
     let served = served(RepoSpec::new("o/r")).await;
     let reader = reader(&served);
     for name in ["gone", "../../user", "a//b", ""] {
-        let facts = reader.branch(&repo(), name).await.unwrap();
+        let facts = reader.branch(&repo(), name, &free()).await.unwrap();
         assert_eq!(facts.sha, None, "{name}");
         assert!(matches!(facts.required, RequiredChecks::Unknown { .. }));
     }
@@ -208,7 +215,10 @@ async fn a_place_that_fails_is_not_one_that_requires_nothing() {
     served
         .faults()
         .add(Fault::status(502).on_path("/repos/o/r/rules/branches/main"));
-    let error = reader(&served).branch(&repo(), "main").await.unwrap_err();
+    let error = reader(&served)
+        .branch(&repo(), "main", &free())
+        .await
+        .unwrap_err();
     assert!(matches!(error, ReadError::Unreachable { .. }), "{error}");
 }
 
@@ -256,9 +266,7 @@ async fn a_pull_request_tells_its_files_edits_commits_and_end() {
         })
         .unwrap();
     let reader = reader(&served);
-    let read = reader
-        .maintained(&refs("o/r", 1..=6), &github::Allowance::unlimited(), &|_| {})
-        .await;
+    let read = reader.maintained(&refs("o/r", 1..=6), &free(), &|_| {}).await;
     let upkeep: Vec<_> = read
         .found
         .iter()

@@ -6,7 +6,7 @@ use pulls::upkeep::EventKind;
 use pulls::{PrRef, RepoName};
 use world::{
     Association, CheckSpec, CommentSpec, CommitSpec, Fault, PullSpec, RepoSpec, ReviewSpec, Served,
-    ThreadSpec, days_ago, hours_ago,
+    ThreadSpec, Who, days_ago, hours_ago,
 };
 
 use crate::{numbers, reader, refs, skipped, world};
@@ -17,6 +17,10 @@ async fn maintained(reader: &Reader, refs: &[PrRef]) -> PullsRead {
 
 async fn heads(reader: &Reader, refs: &[PrRef]) -> HeadsRead {
     reader.heads(refs, &Allowance::unlimited()).await
+}
+
+fn free() -> Allowance {
+    Allowance::unlimited()
 }
 
 fn repo() -> RepoName {
@@ -51,7 +55,7 @@ fn medium(n: u32) -> PullSpec {
 async fn a_busy_repository_is_listed_and_read_in_eighty_requests() {
     let served = served((1..=1_236).map(medium)).await;
     let reader = reader(&served);
-    let open = reader.open_pulls_of(&repo()).await.unwrap();
+    let open = reader.open_pulls_of(&repo(), &free()).await.unwrap();
     assert_eq!(open.len(), 1_236);
     assert_eq!(reader.requests().total, 13);
     let got = maintained(&reader, &open).await;
@@ -80,11 +84,14 @@ async fn open_pulls_of_a_repository_come_under_its_name_of_now() {
     ];
     let served = world().repo(renamed).pulls(pulls).build().serve().await.unwrap();
     let reader = reader(&served);
-    let open = reader.open_pulls_of(&"o/old".parse().unwrap()).await.unwrap();
+    let open = reader
+        .open_pulls_of(&"o/old".parse().unwrap(), &free())
+        .await
+        .unwrap();
     let mut names: Vec<String> = open.iter().map(ToString::to_string).collect();
     names.sort_unstable();
     assert_eq!(names, ["o/new#1", "o/new#2", "o/new#4"]);
-    let none = reader.open_pulls_of(&"o/none".parse().unwrap()).await;
+    let none = reader.open_pulls_of(&"o/none".parse().unwrap(), &free()).await;
     assert_eq!(none, Err(ReadError::NoRepository("o/none".parse().unwrap())));
 }
 
@@ -100,7 +107,7 @@ async fn what_changed_is_one_request_and_tells_what_ended_too() {
     let reader = reader(&served);
     let now = served.look(|world| world.now());
     let since = |hours: i64| now - chrono::TimeDelta::hours(hours);
-    let few = reader.touched(&repo(), since(3)).await.unwrap();
+    let few = reader.touched(&repo(), since(3), &free()).await.unwrap();
     let told: Vec<(u32, PullState)> = few
         .touched
         .iter()
@@ -113,10 +120,10 @@ async fn what_changed_is_one_request_and_tells_what_ended_too() {
     assert!(few.is_whole);
     assert_eq!(few.touched[0].updated_at, since(1));
     assert_eq!(reader.requests().total, 1);
-    let many = reader.touched(&repo(), since(150)).await.unwrap();
+    let many = reader.touched(&repo(), since(150), &free()).await.unwrap();
     assert_eq!((many.touched.len(), many.is_whole), (150, true));
     assert_eq!(reader.requests().total, 3);
-    let all = reader.touched(&repo(), since(9_999)).await.unwrap();
+    let all = reader.touched(&repo(), since(9_999), &free()).await.unwrap();
     assert_eq!((all.touched.len(), all.is_whole), (250, true));
 }
 
@@ -129,7 +136,7 @@ async fn a_list_with_a_hole_is_no_list() {
         "not yours",
     ));
     let reader = reader(&served);
-    let error = reader.open_pulls_of(&repo()).await.unwrap_err();
+    let error = reader.open_pulls_of(&repo(), &free()).await.unwrap_err();
     assert_eq!(error.to_string(), "no access: not yours");
 }
 
@@ -266,6 +273,43 @@ async fn what_no_request_is_left_for_is_left() {
     assert_eq!(none.left, refs("o/r", 1..=2));
     assert_eq!((none.found.len(), none.stopped), (0, None));
     assert_eq!(reader.requests().total, 2, "nothing more was sent");
+}
+
+#[tokio::test]
+async fn what_is_about_one_thing_fails_where_no_request_is_left() {
+    let served = served((1..=101).map(|n| PullSpec::new("o/r", n))).await;
+    let reader = reader(&served);
+    let allowance = Allowance::of(1);
+    let spent = Err(ReadError::Spent { of: 1 });
+    assert_eq!(reader.open_pulls_of(&repo(), &allowance).await, spent);
+    assert!(allowance.is_exhausted());
+    let later = served.look(|world| world.now());
+    assert_eq!(
+        reader.touched(&repo(), later, &allowance).await.unwrap_err(),
+        ReadError::Spent { of: 1 }
+    );
+    let facts = reader.repository_facts(&repo(), &allowance).await;
+    assert_eq!(facts, Err(ReadError::Spent { of: 1 }));
+    let branch = reader.branch(&repo(), "main", &Allowance::of(3)).await;
+    assert_eq!(branch, Err(ReadError::Spent { of: 3 }));
+    assert_eq!(reader.requests().total, 1 + 3);
+}
+
+#[tokio::test]
+async fn an_app_is_known_by_its_status_too() {
+    let pull = PullSpec::new("o/r", 1)
+        .check(CheckSpec::status("legacy").by("mia"))
+        .check(CheckSpec::status("external").by(Who::bot("status-bot")));
+    let served = served([pull]).await;
+    let got = maintained(&reader(&served), &refs("o/r", [1])).await;
+    let apps: Vec<bool> = got.found[0]
+        .checks
+        .contexts
+        .iter()
+        .flatten()
+        .map(|check| matches!(check, Check::Status(status) if status.app.is_some()))
+        .collect();
+    assert_eq!(apps, [false, true]);
 }
 
 #[tokio::test]
