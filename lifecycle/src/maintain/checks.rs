@@ -73,10 +73,12 @@ pub(super) fn in_words(evidence: &Evidence, settings: &Settings) -> String {
 pub(super) fn say(out: &mut String, evidence: &Evidence, settings: &Settings) {
     let kind = verdict(evidence, settings);
     if kind == Checked::Passed {
-        let is_any = !required(evidence).is_empty() || !settings.watched_checks.is_empty();
-        out.push_str(match is_any {
-            true => "every required check passed",
-            false => "no check is required",
+        out.push_str(match &evidence.required {
+            Required::Unknown { .. } => "the required checks are not known",
+            Required::Known(required) if required.is_empty() && settings.watched_checks.is_empty() => {
+                "no check is required"
+            }
+            Required::Known(_) => "every required check passed",
         });
         return;
     }

@@ -65,14 +65,16 @@ impl DeadlineKind {
 }
 
 impl Evidence {
-    /// Whether its checks or its mergeability may change without a trace in the list of pull requests.
+    /// Whether its checks or its mergeability may change without a trace in the list of pull requests. Nothing changes in
+    /// a repository that is read-only.
     pub fn is_pending(&self) -> bool {
         let known = &self.mergeability;
         let unknown = known.is_stale
             || known.seen_on.as_ref() != Some(&self.head.sha)
             || known.mergeable == Mergeable::Unknown
             || known.merge_state == MergeState::Unknown;
-        self.state == PullState::Open && !self.is_draft && (self.ci == Ci::Pending || unknown)
+        let may_change = self.state == PullState::Open && !self.is_draft && !self.is_archived;
+        may_change && (self.ci == Ci::Pending || unknown)
     }
 
     /// Whether this is the same evidence, seen at another time.
@@ -96,7 +98,8 @@ pub fn deadlines(evidence: &Evidence, first_seen: Time, settings: &Settings) -> 
     if evidence.assignment.is_none() {
         add(DeadlineKind::Route, first_seen);
     }
-    if evidence.is_pending() || verdict(evidence, settings) == Checked::Pending {
+    let waits_for_checks = !evidence.is_archived && verdict(evidence, settings) == Checked::Pending;
+    if evidence.is_pending() || waits_for_checks {
         add(DeadlineKind::Reread, later(first_seen, REREAD));
     }
     if evidence.findings.open > 0 || evidence.findings.disputed > 0 {

@@ -92,7 +92,10 @@ fn holds(id: GateId, evidence: &Evidence, settings: &Settings) -> bool {
         GateId::Reviewed => matches!(evidence.reviews.of_head, HeadReview::Completed { .. }),
         GateId::Findings => evidence.findings.open == 0,
         GateId::RequiredKnown => matches!(evidence.required, Required::Known(_)),
-        GateId::Checks => checks::verdict(evidence, settings) == Checked::Passed,
+        GateId::Checks => {
+            let is_known = matches!(evidence.required, Required::Known(_));
+            is_known && checks::verdict(evidence, settings) == Checked::Passed
+        }
         GateId::Approval => !checks::awaits_approval(evidence),
         GateId::Mergeable => is_mergeable(evidence),
         GateId::Threads => evidence.unresolved_threads.is_some(),

@@ -439,6 +439,15 @@ fn b080_of_a_read_only_repository_pull_requests_are_shown_and_nothing_is_said() 
     let step = Visited::new(every_switch_on()).visit(&it.done());
     assert_eq!(step.wanted, []);
     assert_eq!(step.row.expect("it is shown").state, State::ReadyForMaintainer);
+    let pending = ready("o/r#7")
+        .check("build", Standing::Running)
+        .with(|it| it.is_archived = true)
+        .done();
+    let due = deadlines(&pending, now(), &Settings::default());
+    assert!(
+        due.iter().all(|deadline| deadline.what != DeadlineKind::Reread),
+        "nothing there will change"
+    );
 }
 
 #[test]

@@ -69,12 +69,15 @@ fn each_condition_fails_alone_and_says_why() {
         };
     };
     check(
-        "the required set",
+        "the required set, without which no check passed",
         ready("o/r#7").with(unknown),
-        &[(
-            GateId::RequiredKnown,
-            "the required checks are not known: none of the three places answers",
-        )],
+        &[
+            (
+                GateId::RequiredKnown,
+                "the required checks are not known: none of the three places answers",
+            ),
+            (GateId::Checks, "the required checks are not known"),
+        ],
     );
     check(
         "a check",
