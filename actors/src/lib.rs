@@ -6,6 +6,7 @@
 //! | [`Qa`](qa::Qa) | `reattest` | runs the gates of a head |
 //! | [`Investigate`](investigate::Investigate) | `respond` | writes a brief |
 //! | [`Drip`](drip::Drip) | `close`, `rebase`, `ship` | rebases; lists what a person must decide |
+//! | [`Reconciler`](reconciler::Reconciler) | `reconcile`, has a takt | keeps one state for every maintained pull request |
 //! | [`Retro`](retro::Retro) | `audit` | keeps the record |
 //!
 //! What they promise: a handler acts on the world only through its turn, so every effect is safe to repeat
@@ -20,5 +21,6 @@ pub mod investigate;
 mod places;
 pub mod pr_state;
 pub mod qa;
+pub mod reconciler;
 pub mod retro;
 pub mod trees;

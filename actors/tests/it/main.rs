@@ -12,5 +12,6 @@ mod gates;
 mod hosted;
 mod investigate;
 mod rebase;
+mod reconcile;
 mod repos;
 mod stage;
