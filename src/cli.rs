@@ -17,7 +17,7 @@ mod torture;
 mod transfer;
 
 pub use looking::{Pr, Report};
-pub use maintain::{Board, Project, Why};
+pub use maintain::{Board, Project, Reconcile, Why};
 pub use replay::Replay;
 pub use torture::{Full, Torture};
 pub use transfer::{Export, Import};
@@ -77,6 +77,8 @@ pub enum Command {
     Run(Run),
     /// Read your open pull requests, classify them and send one message each
     PrState(PrState),
+    /// One cycle over the maintained repositories: what changed is read, and every state is written down
+    Reconcile(Reconcile),
     /// Every declared actor: what it consumes, its state, what is unread
     Actors(Listing),
     /// The mailboxes with counts, or one actor's messages with attempts and acks

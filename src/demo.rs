@@ -4,18 +4,24 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use chrono::{DateTime, Utc};
+use actors::reconciler::{Books, Reconciler, Rules};
+use chrono::{DateTime, TimeDelta, Utc};
 use github::{Endpoints, FixedToken, Reader, Token};
-use world::{DEMO_NOW, Served, World};
+use ledger::{AttemptState, Finding, ReviewAttempt};
+use pulls::{PrRef, RepoName, Sha};
+use runtime::OneShot;
+use serde_json::json;
+use world::{At, DEMO_MAINTAINED, DEMO_NOW, DemoReview, EditError, Served, World, minutes_ago};
 
-use crate::commands::Context;
+use crate::commands::{Context, reconcile};
 use crate::config::Source;
 use crate::failure::{Exit, Failure};
 use crate::home::Home;
 use crate::print;
-use crate::wiring;
+use crate::wiring::{self, Opened};
 
 /// Marks a home as a demo's, so that no real one is filled with made-up messages.
 const MARK: &str = "demo";
@@ -42,9 +48,7 @@ impl Demo {
         lay_hints(&home.path, stands_still).map_err(|error| {
             Failure::new(Exit::Other, format!("cannot write in {}", home.path.display())).because(error)
         })?;
-        let served = World::demo().serve().await.map_err(|error| {
-            Failure::new(Exit::Other, "cannot serve the demo on a loopback port").because(error)
-        })?;
+        let served = serve(World::demo()).await?;
         Ok(Self { served, home, now })
     }
 
@@ -60,9 +64,57 @@ impl Demo {
 
     /// The same client that reads the real GitHub.
     pub fn reader(&self) -> Result<Reader, Failure> {
-        let endpoints = Endpoints::new(Some(&self.served.api_url()), Some(&self.served.graphql_url()))?;
-        let token = Token::new(self.served.token())?;
-        Ok(wiring::reader(endpoints, FixedToken(token), RETRY_WAIT)?)
+        reader(&self.served)
+    }
+
+    /// The repositories that the demo maintains.
+    pub fn maintained() -> RepoName {
+        DEMO_MAINTAINED.parse().expect("the demo's names are constants")
+    }
+
+    /// Gives a new ledger a past: the reviews that the demo's states rest on, and the two cycles before this one, in
+    /// which the pull request that is new now was not there yet and the one that is closed was open.
+    pub async fn remember(&self, books: &Books, rules: Rules, opened: &Opened) -> Result<(), Failure> {
+        if !books.is_new().await? {
+            return Ok(());
+        }
+        let stands_still: DateTime<Utc> = DEMO_NOW.parse().expect("the demo's time is a constant");
+        for review in world::demo_reviews() {
+            remember_review(books, &review, stands_still)?;
+        }
+        let mut earlier = World::demo();
+        for state in world::demo_states() {
+            let changed = match state.state {
+                "new" => earlier.remove_pull(state.at),
+                "closed" => reopen(&mut earlier, state.at),
+                _ => Ok(()),
+            };
+            changed.map_err(|error| slip(&error))?;
+        }
+        let served = serve(earlier).await?;
+        let mut reconciler = Reconciler::new(reader(&served)?, books.clone(), rules);
+        for minutes in [4, 2] {
+            let turn = OneShot::new(
+                Arc::clone(&opened.registry),
+                Arc::clone(&opened.clock),
+                &self.home.path,
+            )
+            .evaluate_at(stands_still - TimeDelta::minutes(minutes));
+            turn.takt(&mut reconciler, &opened.mailboxes)
+                .await
+                .map_err(reconcile::explain)?;
+        }
+        // It ended since: without that no list of updates would show it.
+        for state in world::demo_states()
+            .into_iter()
+            .filter(|state| state.state == "closed")
+        {
+            let ended = self
+                .served
+                .edit(|world| world.bump(state.at.clone(), minutes_ago(1)));
+            ended.map_err(|error| slip(&error))?;
+        }
+        Ok(())
     }
 
     /// What this is.
@@ -83,9 +135,66 @@ impl Demo {
              {home}/investigations/  a brief for each question\n\
              {home}/inbox/           the mailboxes as JSONL\n\
              \n\
-             sweep inbox qa --home {home}\n"
+             sweep inbox qa --home {home}\n\
+             sweep board --home {home}\n"
         )
     }
+}
+
+async fn serve(world: World) -> Result<Served, Failure> {
+    world
+        .serve()
+        .await
+        .map_err(|error| Failure::new(Exit::Other, "cannot serve the demo on a loopback port").because(error))
+}
+
+/// The client of an embedded GitHub.
+fn reader(served: &Served) -> Result<Reader, Failure> {
+    let endpoints = Endpoints::new(Some(&served.api_url()), Some(&served.graphql_url()))?;
+    let token = Token::new(served.token())?;
+    Ok(wiring::reader(endpoints, FixedToken(token), RETRY_WAIT)?)
+}
+
+/// A slip in the demo itself.
+fn slip(error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(Exit::Other, "the demo is not as it should be").because(error.to_string())
+}
+
+/// As it was before a person ended it.
+fn reopen(world: &mut World, at: At) -> Result<(), EditError> {
+    let pull = world.pull_json(at)?;
+    let opened_at = pull.get("createdAt").cloned().unwrap_or_default();
+    pull.insert("state".to_owned(), json!("OPEN"));
+    pull.insert("closed".to_owned(), json!(false));
+    pull.insert("merged".to_owned(), json!(false));
+    pull.insert("updatedAt".to_owned(), opened_at);
+    Ok(())
+}
+
+/// Writes one review down as whoever reviews does, with its findings.
+fn remember_review(books: &Books, review: &DemoReview, now: DateTime<Utc>) -> Result<(), Failure> {
+    let at: PrRef = format!("{}#{}", review.at.repo, review.at.number)
+        .parse()
+        .map_err(|error| slip(&error))?;
+    let head: Sha = review.head_sha.parse().map_err(|error| slip(&error))?;
+    books.put_review(&ReviewAttempt {
+        at: at.clone(),
+        head: head.clone(),
+        state: AttemptState::Completed,
+        time: now - review.age,
+        quality: Some(review.quality.to_owned()),
+    })?;
+    for number in 0..review.open + review.disputed {
+        books.put_finding(&Finding {
+            at: at.clone(),
+            finding_id: format!("demo-{number}"),
+            severity: "major".to_owned(),
+            head: head.clone(),
+            is_fixed: false,
+            is_disputed: number >= review.open,
+        })?;
+    }
+    Ok(())
 }
 
 /// The home of a demo: the one that the user names, else a new one below the directory for temporary files.

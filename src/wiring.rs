@@ -10,6 +10,7 @@ use actors::drip::Drip;
 use actors::investigate::Investigate;
 use actors::pr_state::{PrState, Rules, Selection, WorkingSet};
 use actors::qa::Qa;
+use actors::reconciler::{Books, Reconciler};
 use actors::retro::Retro;
 use actors::trees::Trees;
 use github::{EndpointError, Endpoints, Limits, Reader};
@@ -29,11 +30,13 @@ use crate::token::Credentials;
 mod handlers;
 mod maintained;
 mod post_mortem;
+mod reconciling;
 mod work_trees;
 
 pub use handlers::Handler;
 pub use maintained::{ledger, maintained, present};
 pub use post_mortem::PostMortem;
+pub use reconciling::{books, books_seen, reconciles, reconciling};
 pub use work_trees::{GIT_VARIABLE, git_base, trees};
 
 /// The variable that says where GitHub's REST API is.
@@ -45,11 +48,12 @@ pub const GRAPHQL_VARIABLE: &str = "GITHUB_GRAPHQL_URL";
 pub const MAILBOX: &str = "mailbox";
 
 /// The built-in actors, the dispatcher last: whom it sends to is started before it.
-pub const BUILT_IN: [&str; 5] = [
+pub const BUILT_IN: [&str; 6] = [
     Retro::NAME,
     Drip::NAME,
     Investigate::NAME,
     Qa::NAME,
+    Reconciler::NAME,
     PrState::NAME,
 ];
 
@@ -108,6 +112,8 @@ impl Chosen {
         }
         let mut built_in = BTreeSet::from(BUILT_IN);
         built_in.retain(|name| !disable.contains(*name));
+        // Without a repository to maintain there is nobody to reconcile.
+        built_in.retain(|name| *name != Reconciler::NAME || reconciles(config));
         let from_files = config.declared.iter().map(|actor| {
             if built_in.contains(actor.name.as_str()) {
                 let (file, name) = (actor.file.clone(), actor.name.clone());
@@ -152,7 +158,7 @@ impl Chosen {
     /// Whether one of them reads GitHub, so that credentials are needed.
     pub fn reads_github(&self, config: &Config) -> bool {
         let runs_gates = self.has(Qa::NAME) && !config.work.gates.is_empty();
-        let readers = [PrState::NAME, Investigate::NAME, Drip::NAME];
+        let readers = [PrState::NAME, Investigate::NAME, Drip::NAME, Reconciler::NAME];
         runs_gates || readers.iter().any(|name| self.has(name))
     }
 
@@ -175,6 +181,9 @@ impl Chosen {
         }
         if self.has(Qa::NAME) {
             registry.declare::<Qa>()?;
+        }
+        if self.has(Reconciler::NAME) {
+            registry.declare::<Reconciler>()?;
         }
         if self.has(PrState::NAME) {
             registry.declare::<PrState>()?;
@@ -215,6 +224,8 @@ pub fn registry(config: &Config) -> Result<Registry, Failure> {
 pub struct Outside<'a> {
     /// GitHub, where one of them reads it.
     pub github: Option<&'a Reader>,
+    /// The ledger, where one of them keeps it.
+    pub books: Option<Books>,
     /// Where branches are checked out.
     pub trees: Trees,
 }
@@ -256,7 +267,7 @@ pub fn host(
     if chosen.has(Retro::NAME) {
         host = host.child(spec(), |_| Ok(Retro));
     }
-    let Outside { github, trees } = outside;
+    let Outside { github, trees, books } = outside;
     // A step with a work tree says that it gets on when it is done.
     let working = |longest: Duration| spec().deadline(longest.max(trees.longest_step()) + STEP_SLACK);
     match github {
@@ -291,6 +302,13 @@ pub fn host(
                 Some(answering) => investigate.answering(answering, &home),
                 None => investigate,
             })
+        });
+    }
+    if let Some(books) = books {
+        let (github, books, rules) = (github.clone(), books.clone(), reconciling(config));
+        let spec = spec().takt(config.lifecycle.every.get());
+        host = host.child(spec, move |_| {
+            Ok(Reconciler::new(github.clone(), books.clone(), rules.clone()))
         });
     }
     if chosen.has(PrState::NAME) {
@@ -428,6 +446,11 @@ impl Opened {
             mirror: None,
             asked: Some(home.path.clone()),
         })
+    }
+
+    /// Whether another process holds the mailboxes.
+    pub fn is_elsewhere(&self) -> bool {
+        self.asked.is_some()
     }
 
     /// From now on the mirror is kept by a task of its own, which whoever gets it ends before closing.

@@ -24,6 +24,8 @@ pub struct Cycle {
     pub said: Vec<Wish>,
     /// What is not wanted any more and was taken back; nothing in this version.
     pub withdrawn: Vec<Wish>,
+    /// Those that could not be read; they stay where they are.
+    pub skipped: Vec<Skipped>,
     /// What a person must look at.
     pub attention: Vec<Noted>,
     /// What it cost.
@@ -45,6 +47,17 @@ pub struct Moved {
     pub head: Sha,
     /// Why, for a person.
     pub reason: String,
+}
+
+/// A pull request that could not be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skipped {
+    /// Its repository.
+    pub repo: RepoName,
+    /// Its number.
+    pub pr: PrNumber,
+    /// Why.
+    pub error: String,
 }
 
 /// What a pull request wants.
@@ -88,6 +101,10 @@ pub struct Budget {
     pub requests: u64,
     /// The most that there may be (`PR_STATE_REQUEST_BUDGET`).
     pub request_budget: u64,
+    /// What GitHub charged for them, in points of the GraphQL API.
+    pub points: u64,
+    /// Whether the budget cut the cycle.
+    pub exhausted: bool,
     /// Pull requests that it did not reach; they come first in the next cycle.
     pub left_over: u64,
     /// Comments and edits; none in this version.
@@ -149,6 +166,9 @@ impl Cycle {
             count(budget.requests, "request"),
             budget.request_budget
         ));
+        if budget.points > 0 {
+            out.push_str(&format!(", {}", count(budget.points, "point")));
+        }
         if budget.left_over > 0 {
             out.push_str(&format!(
                 "; {} left for the next cycle",
@@ -171,6 +191,13 @@ impl Cycle {
         );
         block("said", self.said.iter().map(Wish::text).collect());
         block("withdrawn", self.withdrawn.iter().map(Wish::text).collect());
+        let skipped = self.skipped.iter();
+        block(
+            "skipped",
+            skipped
+                .map(|one| format!("{}#{}  {}", one.repo, one.pr, one.error))
+                .collect(),
+        );
         block(
             "attention",
             self.attention
@@ -275,6 +302,7 @@ mod tests {
             wanted: wanted.collect(),
             said: Vec::new(),
             withdrawn: Vec::new(),
+            skipped: Vec::new(),
             attention: vec![Noted {
                 key: "pr_state_budget".to_owned(),
                 since: evidence.now,
@@ -284,6 +312,8 @@ mod tests {
             budget: Budget {
                 requests: 34,
                 request_budget: 200,
+                points: 0,
+                exhausted: true,
                 left_over: 1,
                 writes: 0,
             },
@@ -297,6 +327,7 @@ mod tests {
                 "attention",
                 "budget",
                 "said",
+                "skipped",
                 "transitions",
                 "ts",
                 "visited",

@@ -5,6 +5,8 @@ use pulls::PrRef;
 
 use super::looking::pull_request;
 
+use crate::duration::Span;
+
 /// `sweep board`.
 #[derive(Debug, Args)]
 pub struct Board {
@@ -30,4 +32,21 @@ pub struct Project {
     /// Print the JSON Schema of the evidence, and read nothing
     #[arg(long)]
     pub schema: bool,
+}
+
+/// `sweep reconcile`.
+#[derive(Debug, Args)]
+pub struct Reconcile {
+    /// One cycle, then the end; the takt of `sweep run` is what repeats it
+    #[arg(long, required = true)]
+    pub once: bool,
+    /// Show what would be written and said, and touch no file
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub json: bool,
+    /// How long to wait before the one retry when GitHub limits the rate and names no longer time
+    #[arg(long, value_name = "SPAN", default_value = "30s", allow_hyphen_values = true)]
+    pub retry_wait: Span,
 }

@@ -13,6 +13,7 @@ mod pr;
 mod pr_state;
 mod project;
 mod quarantine;
+pub mod reconcile;
 mod replay;
 mod report;
 mod run;
@@ -100,6 +101,7 @@ pub fn run(cli: Cli) -> Result<(), Failure> {
         Command::Config(listing) => config::run(&context, &listing),
         Command::Completions(_) | Command::GitCredential { .. } => Ok(()),
         Command::Run(choice) => wait(run::run(&context, &choice)),
+        Command::Reconcile(choice) => wait(reconcile::run(&context, &choice)),
         Command::PrState(choice) => wait(pr_state::run(&context, &choice)),
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use actors::reconciler::Reconciler;
 use actors::trees::Trees;
 use github::{ErrorClass, Reader};
 use mailbox::{Mailboxes, Moment};
-use runtime::{Drained, Running, TaktReport};
+use runtime::{Actor as _, Drained, Running, TaktReport};
 
-use super::{Context, pr_state};
+use super::{Context, pr_state, reconcile};
 use crate::cli::Run;
 use crate::config::Config;
 use crate::demo::Demo;
@@ -43,7 +44,10 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
     };
     let home = demo.as_ref().map_or(&context.home, Demo::home);
     home.is_there()?;
-    let config = Config::load(&home.path)?;
+    let mut config = Config::load(&home.path)?;
+    if demo.is_some() && config.lifecycle.repos.is_empty() {
+        config.lifecycle.repos.insert(Demo::maintained());
+    }
     for (entry, said) in config.without_effect() {
         tracing::warn!("{}: `{}` {said}", entry.source, entry.key);
     }
@@ -67,8 +71,17 @@ pub async fn run(context: &Context, choice: &Run) -> Result<(), Failure> {
         );
     }
     let began = opened.clock.now();
+    let books = match chosen.has(Reconciler::NAME) {
+        true => Some(wiring::books(home)?),
+        false => None,
+    };
+    if let (Some(demo), Some(books)) = (&demo, &books) {
+        demo.remember(books, wiring::reconciling(&config), &opened)
+            .await?;
+    }
     let outside = Outside {
         github: github.as_ref(),
+        books,
         trees: match &demo {
             Some(_) => Trees::none("the demo has no git repositories"),
             None => wiring::trees(home, &config)?,
@@ -168,8 +181,10 @@ async fn refuse_bad_credentials(github: &Reader) -> Result<(), Failure> {
 
 /// The first takt that came to nothing.
 fn first_failure(reports: &[TaktReport]) -> Result<(), Failure> {
-    match reports.iter().find_map(|report| report.result.as_ref().err()) {
-        Some(failure) => Err(pr_state::of_turn(failure)),
+    let failed = |report: &TaktReport| Some((report.actor.clone(), report.result.clone().err()?));
+    match reports.iter().find_map(failed) {
+        Some((actor, failure)) if actor.as_str() == Reconciler::NAME => Err(reconcile::of_turn(&failure)),
+        Some((_, failure)) => Err(pr_state::of_turn(&failure)),
         None => Ok(()),
     }
 }

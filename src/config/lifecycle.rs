@@ -22,7 +22,6 @@ use crate::duration::Span;
 
 /// The maintainer's half.
 #[derive(Debug)]
-#[allow(dead_code, reason = "the commands that go by it follow")]
 pub struct Lifecycle {
     /// How often `sweep run` looks.
     pub every: Span,
