@@ -8,5 +8,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot set itself up has failed")]
 
 mod cases;
+mod maintained;
 mod payloads;
 mod support;
