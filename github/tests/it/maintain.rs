@@ -128,6 +128,16 @@ async fn what_changed_is_one_request_and_tells_what_ended_too() {
 }
 
 #[tokio::test]
+async fn more_changes_than_twenty_pages_hold_are_told_not_to_be_all() {
+    let served = served((1..=2_001).map(|n| PullSpec::new("o/r", n))).await;
+    let reader = reader(&served);
+    let since = served.look(|world| world.now()) - chrono::TimeDelta::days(99);
+    let many = reader.touched(&repo(), since, &free()).await.unwrap();
+    assert_eq!((many.touched.len(), many.is_whole), (2_000, false));
+    assert_eq!(reader.requests().total, 20);
+}
+
+#[tokio::test]
 async fn a_list_with_a_hole_is_no_list() {
     let served = served((1..=3).map(|n| PullSpec::new("o/r", n))).await;
     served.faults().add(Fault::field_error(
