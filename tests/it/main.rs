@@ -22,6 +22,7 @@ mod maintain_views;
 mod mirror;
 mod post_mortem;
 mod pull_side;
+mod reconcile;
 mod report;
 mod rerun;
 mod story;
