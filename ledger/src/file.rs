@@ -25,15 +25,28 @@ const SETTLED: Duration = Duration::from_millis(50);
 /// How often a file that changes under the reader is looked at again.
 pub(crate) const TRIES: usize = 20;
 
+/// How long one waits for what is over in less.
+const MOMENT: Duration = Duration::from_millis(5);
+
 /// What a SQLite database begins with.
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The connection of a handle.
 pub(crate) struct Link {
     pub(crate) conn: Connection,
-    /// What the file was when it was opened, where nobody wrote it: SQLite then takes it for one that never changes,
-    /// and looks for no other file.
-    frozen: Option<Stamp>,
+    kind: Kind,
+}
+
+/// What a connection goes by.
+enum Kind {
+    /// SQLite's own locks: it writes, or somebody else does.
+    Locked,
+    /// Nobody writes, and the file holds everything. SQLite takes it for one that never changes and looks for no other
+    /// file, so whether it changed is for us to see.
+    Frozen(Stamp),
+    /// Nobody writes, and a writer that was killed left its log. It is read as it lies. The connection is not kept: a
+    /// writer of this process could not write the index of the log beside it.
+    LeftOver,
 }
 
 /// What tells one state of a file from another.
@@ -45,16 +58,24 @@ struct Stamp {
 }
 
 impl Link {
-    /// Whether what is read through it now is what the ledger holds.
-    pub(crate) fn holds(&self, path: &Path) -> bool {
-        match &self.frozen {
-            None => true,
-            Some(stamp) => is_quiet(path) && Stamp::of(path).is_ok_and(|now| now == *stamp),
+    fn locked(conn: Connection) -> Self {
+        Self {
+            conn,
+            kind: Kind::Locked,
         }
     }
 
-    pub(crate) fn is_frozen(&self) -> bool {
-        self.frozen.is_some()
+    /// Whether what is read through it now is what the ledger holds.
+    pub(crate) fn holds(&self, path: &Path) -> bool {
+        match &self.kind {
+            Kind::Frozen(stamp) => is_quiet(path) && Stamp::of(path).is_ok_and(|now| now == *stamp),
+            Kind::Locked | Kind::LeftOver => true,
+        }
+    }
+
+    /// Whether it is good for more than one look.
+    pub(crate) fn lasts(&self) -> bool {
+        !matches!(self.kind, Kind::LeftOver)
     }
 }
 
@@ -76,11 +97,14 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Whether nobody writes it and nothing is left of who did. A writer makes the log beside it before it changes
-/// anything, and removes it when it has moved everything over.
+/// How long a log is that holds nothing yet.
+const EMPTY_LOG: u64 = 32;
+
+/// Whether the file alone holds everything. A writer writes to the log beside it before it changes anything in it, and
+/// removes the log when it has moved everything over.
 fn is_quiet(path: &Path) -> bool {
     match fs::metadata(beside(path, "-wal")) {
-        Ok(log) => log.len() == 0 && !beside(path, "-shm").exists(),
+        Ok(log) => log.len() <= EMPTY_LOG,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
@@ -151,9 +175,8 @@ pub(crate) fn look(path: &Path) -> Result<Option<Link>, OpenError> {
         };
         let looked = match (header.keeps_a_log, is_quiet(path)) {
             (true, true) => frozen(path),
-            // Where it is of use it is there already, and then it need not be written.
-            (true, false) => live(path, "?mode=ro&readonly_shm=1").or_else(|_| live(path, "?mode=ro")),
-            (false, _) => live(path, "?mode=ro"),
+            (true, false) if !is_written(path) => left_over(path).or_else(|_| live(path)),
+            _ => live(path),
         };
         match looked {
             Ok((_, found)) if found > VERSION => refuse_newer(path, found)?,
@@ -183,7 +206,7 @@ pub(crate) fn empty() -> Result<Link, OpenError> {
     };
     let failed = |error: rusqlite::Error| Fault::from(error).of(Path::new(":memory:"), "making it");
     let conn = make().map_err(failed)?;
-    Ok(Link { conn, frozen: None })
+    Ok(Link::locked(conn))
 }
 
 /// A ledger that nobody writes.
@@ -197,14 +220,35 @@ fn frozen(path: &Path) -> Result<(Link, u32), Fault> {
     let stamp = Stamp::of(path).ok();
     let conn = read_only(path, "?immutable=1")?;
     let version = schema::version(&conn)?;
-    Ok((Link { conn, frozen: stamp }, version))
+    let kind = stamp.map_or(Kind::Locked, Kind::Frozen);
+    Ok((Link { conn, kind }, version))
 }
 
-/// A ledger that somebody writes, or wrote and did not come to an end.
-fn live(path: &Path, how: &str) -> Result<(Link, u32), Fault> {
-    let conn = read_only(path, how)?;
+/// A ledger that somebody writes.
+fn live(path: &Path) -> Result<(Link, u32), Fault> {
+    let conn = read_only(path, "?mode=ro")?;
     let version = schema::version(&conn)?;
-    Ok((Link { conn, frozen: None }, version))
+    Ok((Link::locked(conn), version))
+}
+
+/// A ledger with the log that a killed writer left.
+fn left_over(path: &Path) -> Result<(Link, u32), Fault> {
+    let conn = read_only(path, "?mode=ro&readonly_shm=1")?;
+    let version = schema::version(&conn)?;
+    let kind = Kind::LeftOver;
+    Ok((Link { conn, kind }, version))
+}
+
+/// Whether a writer lives. Where that cannot be known, one may.
+fn is_written(path: &Path) -> bool {
+    match File::open(path.with_extension("lock")) {
+        Ok(lock) => {
+            let is_free = lock.try_lock_shared().is_ok();
+            drop(Lock(lock));
+            !is_free
+        }
+        Err(error) => error.kind() != io::ErrorKind::NotFound,
+    }
 }
 
 fn read_only(path: &Path, how: &str) -> Result<Connection, Fault> {
@@ -261,6 +305,22 @@ pub(crate) fn write(path: &Path) -> Result<(Link, Lock), OpenError> {
     if header(path)?.is_none() {
         make(path)?;
     }
+    let mut tries = 0..TRIES;
+    let conn = loop {
+        match open_to_write(path) {
+            Ok(conn) => break conn,
+            // A look at what a killed writer left is in the way, in this process, for a moment.
+            Err(OpenError::Ledger(LedgerError::Io { .. })) if tries.next().is_some() => {
+                std::thread::sleep(MOMENT);
+            }
+            Err(error) => return Err(error),
+        }
+    };
+    keep_private(path)?;
+    Ok((Link::locked(conn), lock))
+}
+
+fn open_to_write(path: &Path) -> Result<Connection, OpenError> {
     let failed = |doing| move |fault: rusqlite::Error| Fault::from(fault).of(path, doing);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags).map_err(failed("opening it"))?;
@@ -269,8 +329,7 @@ pub(crate) fn write(path: &Path) -> Result<(Link, Lock), OpenError> {
     refuse_newer(path, found)?;
     keep_a_log(&conn).map_err(failed("opening it"))?;
     schema::bring_up(&mut conn).map_err(failed("bringing it up to date"))?;
-    keep_private(path)?;
-    Ok((Link { conn, frozen: None }, lock))
+    Ok(conn)
 }
 
 fn folder(path: &Path) -> &Path {
@@ -294,7 +353,15 @@ fn lock(path: &Path) -> Result<Lock, OpenError> {
         .mode(0o600)
         .open(&at)
         .map_err(failed("open"))?;
-    match file.try_lock() {
+    let mut tries = 0..TRIES;
+    let locked = loop {
+        match file.try_lock() {
+            // Who reads has it for a moment, to see whether somebody writes.
+            Err(TryLockError::WouldBlock) if tries.next().is_some() => std::thread::sleep(MOMENT),
+            done => break done,
+        }
+    };
+    match locked {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
             let mut pid = String::new();

@@ -21,7 +21,8 @@ use crate::file::{self, Link, TRIES};
 /// SQLite keeps beside it while somebody writes.
 pub struct Reader {
     path: PathBuf,
-    link: RefCell<Link>,
+    /// None where it must be looked for anew.
+    link: RefCell<Option<Link>>,
     /// Whether the link is the writer's own, or to a ledger that nobody else sees.
     is_own: bool,
 }
@@ -45,7 +46,7 @@ impl Reader {
         };
         Ok(Some(Self {
             path: path.to_owned(),
-            link: RefCell::new(link),
+            link: RefCell::new(Some(link).filter(Link::lasts)),
             is_own: false,
         }))
     }
@@ -61,7 +62,7 @@ impl Reader {
     pub(crate) fn of_writer(path: &Path, link: Link) -> Self {
         Self {
             path: path.to_owned(),
-            link: RefCell::new(link),
+            link: RefCell::new(Some(link)),
             is_own: true,
         }
     }
@@ -71,8 +72,10 @@ impl Reader {
         &self.path
     }
 
+    /// The writer's own connection.
     pub(crate) fn connection(&mut self) -> &mut Connection {
-        &mut self.link.get_mut().conn
+        let link = self.link.get_mut().as_mut();
+        &mut link.expect("a writer keeps its connection").conn
     }
 
     /// Reads, and reads again where the file changed meanwhile in a way that SQLite was told not to look for.
@@ -81,28 +84,21 @@ impl Reader {
         doing: &'static str,
         read: impl Fn(&Connection) -> Result<T, Fault>,
     ) -> Result<T, LedgerError> {
-        let mut link = self.link.borrow_mut();
-        if self.is_own {
-            return read(&link.conn).map_err(|fault| fault.of(&self.path, doing));
-        }
-        let mut is_new = false;
+        let mut kept = self.link.borrow_mut();
         for _ in 0..TRIES {
-            if !link.holds(&self.path) {
-                *link = self.look_again()?;
-                is_new = true;
-            }
+            let known = kept.take().filter(|link| self.is_own || link.holds(&self.path));
+            let is_known = known.is_some();
+            let link = match known {
+                Some(link) => link,
+                None => self.look_again()?,
+            };
             let found = read(&link.conn);
-            if !link.holds(&self.path) {
-                continue;
-            }
-            match found {
-                Ok(found) => return Ok(found),
-                // The files that were there when it was opened may be others by now.
-                Err(_) if !is_new && !link.is_frozen() => {
-                    *link = self.look_again()?;
-                    is_new = true;
-                }
-                Err(fault) => return Err(fault.of(&self.path, doing)),
+            let is_whole = self.is_own || link.holds(&self.path);
+            // The files that were there when it was opened may be others by now.
+            let is_doubtful = found.is_err() && is_known && !self.is_own;
+            *kept = Some(link).filter(|link| link.lasts() && is_whole && !is_doubtful);
+            if is_whole && !is_doubtful {
+                return found.map_err(|fault| fault.of(&self.path, doing));
             }
         }
         Err(LedgerError::Restless {

@@ -171,3 +171,98 @@ fn an_empty_file_becomes_a_ledger() {
     assert!(Reader::open(&home.file()).unwrap().is_none());
     assert_eq!(home.open().rows(None).unwrap(), []);
 }
+
+#[test]
+fn a_reader_needs_no_right_to_write_in_the_folder() {
+    let home = Home::new();
+    record(&mut home.open(), &batch([first(&build::ready("o/r#7").done())]));
+    let mode = |mode| fs::set_permissions(home.dir.path(), fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o500);
+    fs::set_permissions(home.file(), fs::Permissions::from_mode(0o400)).unwrap();
+    let seen = home.reader().rows(None).unwrap();
+    mode(0o700);
+    assert_eq!(seen.len(), 1);
+}
+
+#[test]
+fn a_copy_of_the_file_alone_is_a_ledger_to_read_and_to_write() {
+    let home = Home::new();
+    record(&mut home.open(), &batch([first(&build::ready("o/r#7").done())]));
+    let copy = Home::new();
+    // Also under a name that means something in an address.
+    let file = copy.dir.path().join("a copy?mode=%41#.db");
+    fs::copy(home.file(), &file).unwrap();
+    let reader = Reader::open(&file).unwrap().unwrap();
+    assert_eq!(reader.rows(None).unwrap().len(), 1);
+    let ledger = Ledger::open(&file).unwrap();
+    assert_eq!(ledger.rows(None).unwrap().len(), 1);
+}
+
+#[test]
+fn a_reader_says_when_the_ledger_was_moved_away() {
+    let home = Home::new();
+    drop(home.open());
+    let reader = home.reader();
+    fs::rename(home.file(), home.dir.path().join("away.db")).unwrap();
+    assert_eq!(
+        reader.rows(None).unwrap_err().to_string(),
+        format!(
+            "{} is not the ledger any more that was opened: it is not there any more",
+            home.file().display()
+        )
+    );
+    let mut ledger = home.open();
+    record(&mut ledger, &batch([first(&build::ready("o/r#7").done())]));
+    assert_eq!(reader.rows(None).unwrap().len(), 1, "a new one is read");
+}
+
+#[test]
+fn an_open_ledger_in_memory_is_empty() {
+    let reader = Reader::empty().unwrap();
+    assert_eq!(reader.rows(None).unwrap(), []);
+    assert_eq!(reader.epoch().unwrap().0, 1);
+}
+
+/// Not a test of a promise but its figures: `cargo test -p ledger -- --ignored --nocapture figures`.
+#[test]
+#[ignore = "figures for a person"]
+fn figures() {
+    let home = Home::new();
+    let mut ledger = home.open();
+    let timed = |what: &str, work: &mut dyn FnMut() -> usize| {
+        let start = std::time::Instant::now();
+        let count = work();
+        println!("{what}: {count} in {:?}", start.elapsed());
+    };
+    let visits: Vec<_> = many(11_236).iter().map(first).collect();
+    let (first_pass, rest) = visits.split_at(1_236);
+    timed("record", &mut || {
+        record(&mut ledger, &batch(first_pass.iter().cloned())).states as usize
+    });
+    timed("record again", &mut || {
+        let again = first_pass.iter().cloned().map(|mut visit| {
+            visit.transitions.clear();
+            visit
+        });
+        record(&mut ledger, &batch(again)).states as usize
+    });
+    record(&mut ledger, &batch(rest.iter().cloned()));
+    let repo = "o/r".parse().unwrap();
+    let reader = home.reader();
+    for seen in [&*ledger, &reader] {
+        timed("rows", &mut || seen.rows(None).unwrap().len());
+        let now = pulls::build::now();
+        timed("due", &mut || seen.due(&repo, now, 2_000).unwrap().len());
+        timed("pending", &mut || seen.pending(&repo).unwrap().len());
+        timed("cards", &mut || seen.cards(None).unwrap().len());
+        timed("newest evidence", &mut || {
+            seen.evidence_since(None).unwrap().len()
+        });
+        timed("row by row", &mut || {
+            visits
+                .iter()
+                .filter(|visit| seen.row(&visit.at).unwrap().is_some())
+                .count()
+        });
+    }
+}

@@ -2,6 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod books;
+mod crash;
 mod files;
+mod full;
+mod old;
+mod rename;
+mod round_trip;
 mod states;
 mod support;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use chrono::TimeDelta;
 use ledger::{Batch, Card, Changes, Ledger, TurnOutcome, Visit, Wrote};
 use lifecycle::maintain::{Before, Epoch, Evidence, Settings, StateRow, build, step};
-use pulls::facts::{PullState, Time};
+use pulls::facts::{Checks, PullState, Time};
 use pulls::{PrRef, RepoName};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -122,6 +122,14 @@ pub(crate) fn record(ledger: &mut Ledger, batch: &Batch) -> Changes {
         transitions: after.transitions - before.transitions,
         evidence: after.evidence - before.evidence,
         others: after.others - before.others,
+    }
+}
+
+/// Of a head that nothing looked at.
+pub(crate) fn no_checks() -> Checks {
+    Checks {
+        contexts: None,
+        suites: Vec::new(),
     }
 }
 
