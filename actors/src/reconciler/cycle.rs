@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use chrono::TimeDelta;
 use github::{Allowance, ErrorClass, Progress, ReadError, Reader};
 use ledger::{Card, LedgerError, RepositoryBook};
-use lifecycle::maintain::{self, DeadlineKind, Epoch, Looked};
+use lifecycle::maintain::{self, Deadline, DeadlineKind, Epoch, Looked};
 use pulls::PrRef;
 use pulls::RepoName;
 use pulls::facts::{PullState, Time};
@@ -27,9 +27,6 @@ pub(super) const CHUNK: usize = 125;
 /// Pull requests that one cycle reads again for the full pass alone: so many that 10,000 are through within six
 /// hours, and few beside what did change.
 const FULL_PASS_CHUNK: usize = 100;
-
-/// Rows with a deadline that one cycle looks at. More wait for the next one.
-const DUE_CHUNK: usize = 2_000;
 
 /// How old what is known of a base branch may be when a pull request onto it is judged.
 pub(super) const BRANCH_FRESH: TimeDelta = TimeDelta::minutes(15);
@@ -65,8 +62,28 @@ pub enum CycleError {
     Glob(#[from] maintain::BadGlob),
 }
 
-/// When heads were last looked at, in this life of the actor: after a restart all of them are looked at once more.
-pub(super) type Polls = HashMap<PrRef, Time>;
+/// What an actor remembers from one cycle to the next. After a restart all of it is found out once more.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// When heads were last looked at.
+    polls: HashMap<PrRef, Time>,
+    /// Rows whose deadline has passed and that wait for nothing but a look at their head, with the moment at which
+    /// there is more to do; forgotten when something of them is written.
+    resting: HashMap<PrRef, Option<Time>>,
+}
+
+impl Memory {
+    /// Something of a pull request was written.
+    pub(super) fn wake(&mut self, at: &PrRef) {
+        self.resting.remove(at);
+    }
+
+    fn rests(&self, at: &PrRef, now: Time) -> bool {
+        self.resting
+            .get(at)
+            .is_some_and(|until| until.is_none_or(|until| until > now))
+    }
+}
 
 /// One cycle on its way.
 pub(super) struct Cycle<'a> {
@@ -74,7 +91,7 @@ pub(super) struct Cycle<'a> {
     pub(super) books: &'a Books,
     pub(super) rules: &'a Rules,
     pub(super) progress: &'a (dyn Fn(Progress) + Send + Sync),
-    pub(super) polls: &'a mut Polls,
+    pub(super) memory: &'a mut Memory,
     pub(super) now: Time,
     pub(super) allowance: Allowance,
     pub(super) routing: Routing,
@@ -95,7 +112,7 @@ impl<'a> Cycle<'a> {
         books: &'a Books,
         rules: &'a Rules,
         progress: &'a (dyn Fn(Progress) + Send + Sync),
-        polls: &'a mut Polls,
+        memory: &'a mut Memory,
         now: Time,
     ) -> Self {
         Self {
@@ -103,7 +120,7 @@ impl<'a> Cycle<'a> {
             books,
             rules,
             progress,
-            polls,
+            memory,
             now,
             allowance: Allowance::of(rules.request_budget),
             routing: Routing::default(),
@@ -303,24 +320,32 @@ impl Cycle<'_> {
         let (name, now) = (repo.clone(), self.now);
         let due = self
             .books
-            .read(move |ledger| ledger.due(&name, now, DUE_CHUNK))
+            .read(move |ledger| ledger.due(&name, now, usize::MAX))
             .await?;
         for at in due {
+            if self.memory.rests(&at, self.now) {
+                continue;
+            }
             let known = Known::of(self.books, &at).await?;
             let Some((evidence, card)) = known.evidence.as_ref().zip(known.card.as_ref()) else {
                 continue;
             };
-            let kinds = maintain::deadlines(evidence, evidence.now, &self.rules.settings);
-            let passed = kinds.iter().filter(|deadline| deadline.at <= self.now);
-            let why = passed.filter_map(|deadline| match deadline.what {
+            let deadlines = maintain::deadlines(evidence, evidence.now, &self.rules.settings);
+            let (passed, to_come): (Vec<&Deadline>, Vec<&Deadline>) =
+                deadlines.iter().partition(|deadline| deadline.at <= self.now);
+            let why = passed.iter().filter_map(|deadline| match deadline.what {
                 DeadlineKind::Route => Some(Why::Recorded),
                 DeadlineKind::Stale | DeadlineKind::Park | DeadlineKind::Close => Some(Why::Due),
                 DeadlineKind::NeverReported | DeadlineKind::Sweep => Some(Why::Recorded),
                 // Looked at by the poll, by the scan of disputes, and by whoever says things.
                 DeadlineKind::Reread | DeadlineKind::DisputeScan | DeadlineKind::Retry => None,
             });
-            if let Some(why) = why.max() {
-                agenda.add(Candidate { why, ..changed(card) });
+            match why.max() {
+                Some(why) => agenda.add(Candidate { why, ..changed(card) }),
+                None => {
+                    let until = to_come.iter().map(|deadline| deadline.at).min();
+                    self.memory.resting.insert(at, until);
+                }
             }
         }
         Ok(())
@@ -334,11 +359,13 @@ impl Cycle<'_> {
         let due: Vec<PrRef> = pending
             .iter()
             .filter(|pending| {
-                !agenda.has(&pending.at) && is_due(self.polls.get(&pending.at), pending.since, self.now)
+                !agenda.has(&pending.at)
+                    && is_due(self.memory.polls.get(&pending.at), pending.since, self.now)
             })
             .map(|pending| pending.at.clone())
             .collect();
-        self.polls
+        self.memory
+            .polls
             .retain(|at, _| at.repo != *repo || pending.iter().any(|pending| pending.at == *at));
         if due.is_empty() {
             return Ok(());
@@ -348,7 +375,7 @@ impl Cycle<'_> {
             return Err(error.into());
         }
         for head in heads.found {
-            self.polls.insert(head.at.clone(), self.now);
+            self.memory.polls.insert(head.at.clone(), self.now);
             let known = Known::of(self.books, &head.at).await?;
             let Some((evidence, card)) = known.evidence.as_ref().zip(known.card.as_ref()) else {
                 continue;

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use books::Books;
 pub use cycle::CycleError;
-use cycle::{Cycle, Polls};
+use cycle::{Cycle, Memory};
 pub use report::{Moved, Noted, Report, SkippedPull, Spent, WantedFor};
 
 /// How often every open pull request is read though nothing says that it changed.
@@ -81,7 +81,7 @@ pub struct Reconciler {
     books: Books,
     rules: Arc<Rules>,
     progress: OnProgress,
-    polls: Polls,
+    memory: Memory,
     report: Option<Report>,
 }
 
@@ -93,7 +93,7 @@ impl Reconciler {
             books,
             rules: Arc::new(rules),
             progress: Arc::new(|_| ()),
-            polls: Polls::default(),
+            memory: Memory::default(),
             report: None,
         }
     }
@@ -117,7 +117,7 @@ impl Reconciler {
             &self.books,
             &self.rules,
             &*self.progress,
-            &mut self.polls,
+            &mut self.memory,
             // The ledger keeps milliseconds, and what it gives back must be what it was given.
             turn.now().trunc_subsecs(3),
         );

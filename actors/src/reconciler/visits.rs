@@ -156,6 +156,7 @@ impl Cycle<'_> {
                 .wanted
                 .extend(one.wanted.into_iter().map(|wanted| WantedFor::of(&at, wanted)));
             if one.is_news {
+                self.memory.wake(&at);
                 batch.visits.push(one.visit);
             }
         }

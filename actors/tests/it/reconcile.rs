@@ -500,3 +500,35 @@ async fn a_rehearsal_shows_it_and_touches_no_file() {
     assert_eq!(moves(actor.report().unwrap()), [(1, None, State::New)]);
     assert_eq!(files(&stage), before);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn b014_a_required_check_that_reports_hours_later_is_seen() {
+    let silent = PullSpec::new(REPO, 1)
+        .author("pat")
+        .created(days_ago(2))
+        .committed(days_ago(2))
+        .file("src/lib.rs", 1, 1)
+        .check(CheckSpec::run("lint"));
+    let stage = Stage::of(world().pull(silent).build()).await;
+    let mut keeping = Keeping::on(&stage);
+    keeping.cycle().await;
+    keeping.review(1);
+    keeping.later(TimeDelta::hours(2)).await;
+    let row = keeping.row(1);
+    assert!(row.reason.contains("never reported"), "{}", row.reason);
+    stage
+        .served
+        .edit(|world| world.check((REPO, 1), CheckSpec::run("build")))
+        .unwrap();
+    // The longer it was silent the seldomer it is looked at, but no list of updates shows it.
+    let mut report = keeping.later(TimeDelta::minutes(30)).await;
+    for _ in 0..3 {
+        report
+            .transitions
+            .extend(keeping.later(TimeDelta::minutes(30)).await.transitions);
+    }
+    assert_eq!(
+        moves(&report),
+        [(1, Some(State::UnderReview), State::ReadyForMaintainer)]
+    );
+}

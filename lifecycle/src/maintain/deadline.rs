@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::{Checked, NEVER_REPORTED_AFTER, is_any_missing, verdict};
 use super::clocks::Rung;
-use super::evidence::{Evidence, HeadReview};
+use super::evidence::{Evidence, HeadReview, Required, RequiredOutcome};
 use super::settings::Settings;
 
 /// What is not final is read again after this long (field case B021): one takt.
@@ -74,7 +74,14 @@ impl Evidence {
             || known.mergeable == Mergeable::Unknown
             || known.merge_state == MergeState::Unknown;
         let may_change = self.state == PullState::Open && !self.is_draft && !self.is_archived;
-        may_change && (self.ci == Ci::Pending || unknown)
+        // One that never reported may do so yet, hours later.
+        let missing = match &self.required {
+            Required::Known(required) => required
+                .iter()
+                .any(|seen| matches!(seen.outcome, RequiredOutcome::Missing | RequiredOutcome::OtherApp)),
+            Required::Unknown { .. } => false,
+        };
+        may_change && (self.ci == Ci::Pending || unknown || missing)
     }
 
     /// Whether this is the same evidence, seen at another time.
