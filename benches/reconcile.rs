@@ -21,7 +21,6 @@ use actors::reconciler::{Books, Reconciler, Report, Rules};
 use chrono::{DateTime, TimeDelta, Utc};
 use github::{Endpoints, FixedToken, Limits, Reader, Token};
 use ledger::Ledger;
-use lifecycle::maintain::Settings;
 use mailbox::{Clock, Mailboxes, SystemClock};
 use runtime::{OneShot, Registry};
 use world::{Association, CommentSpec, Maintained, World, minutes_ago};
@@ -159,8 +158,8 @@ impl Bench {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::start());
         let rules = Rules {
             repos: vec![Maintained::REPO.parse().unwrap()],
-            settings: Settings::default(),
             request_budget: 20_000,
+            ..Rules::default()
         };
         Self {
             actor: Reconciler::new(github.reader(), books.clone(), rules),

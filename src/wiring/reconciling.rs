@@ -1,6 +1,7 @@
 //! The reconciler put together: the ledger that it keeps, and what it goes by.
 
 use actors::reconciler::{Books, Rules};
+use chrono::TimeDelta;
 use ledger::{Ledger, Reader};
 
 use super::maintained::LEDGER;
@@ -33,5 +34,6 @@ pub fn reconciling(config: &Config) -> Rules {
         repos: config.lifecycle.repos.iter().cloned().collect(),
         settings: config.lifecycle.settings.clone(),
         request_budget: config.lifecycle.request_budget,
+        keep: TimeDelta::from_std(config.mailbox.keep.get()).unwrap_or(TimeDelta::MAX),
     }
 }

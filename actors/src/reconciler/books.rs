@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ledger::{Batch, Finding, Ledger, LedgerError, Reader, ReviewAttempt};
+use pulls::facts::Time;
 
 /// The ledger that a reconciler goes by. Clones share it.
 #[derive(Clone)]
@@ -70,6 +71,15 @@ impl Books {
     pub(super) async fn record(&self, batch: Batch) -> Result<(), LedgerError> {
         self.off_the_runtime(move |kept| match kept {
             Kept::Written(ledger) => ledger.record(&batch).map(drop),
+            Kept::Seen(_) => Ok(()),
+        })
+        .await
+    }
+
+    /// Forgets what is older than a moment and was replaced since.
+    pub(super) async fn prune(&self, before: Time) -> Result<(), LedgerError> {
+        self.off_the_runtime(move |kept| match kept {
+            Kept::Written(ledger) => ledger.prune(before).map(drop),
             Kept::Seen(_) => Ok(()),
         })
         .await

@@ -42,6 +42,9 @@ const FEED_OVERLAP: TimeDelta = TimeDelta::minutes(2);
 /// twentieth of the time that it has been so, at most this.
 const SELDOMEST_LOOK: TimeDelta = TimeDelta::hours(1);
 
+/// How often the ledger is pruned.
+const PRUNE_EVERY: TimeDelta = TimeDelta::hours(24);
+
 /// The event that says that the budget cut a cycle.
 pub(super) const BUDGET_EXHAUSTED: &str = "PR_STATE_BUDGET_EXHAUSTED";
 
@@ -70,12 +73,23 @@ pub(super) struct Memory {
     /// Rows whose deadline has passed and that wait for nothing but a look at their head, with the moment at which
     /// there is more to do; forgotten when something of them is written.
     resting: HashMap<PrRef, Option<Time>>,
+    /// When the ledger was last pruned.
+    pruned_at: Option<Time>,
 }
 
 impl Memory {
     /// Something of a pull request was written.
     pub(super) fn wake(&mut self, at: &PrRef) {
         self.resting.remove(at);
+    }
+
+    /// Whether the ledger is to be pruned; then it counts as done.
+    pub(super) fn is_time_to_prune(&mut self, now: Time) -> bool {
+        let is_time = self.pruned_at.is_none_or(|at| now - at >= PRUNE_EVERY);
+        if is_time {
+            self.pruned_at = Some(now);
+        }
+        is_time
     }
 
     fn rests(&self, at: &PrRef, now: Time) -> bool {

@@ -61,8 +61,11 @@ message! {
     pub enum ReconcilerMessage { Reconcile(Reconcile) }
 }
 
+/// How long evidence that something newer replaced is kept where nothing else is configured (contract, section 3, rule 8).
+const KEEP: TimeDelta = TimeDelta::days(90);
+
 /// What the configuration says of reconciling.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Rules {
     /// `LIFECYCLE_REPOS`, in order.
     pub repos: Vec<RepoName>,
@@ -70,6 +73,19 @@ pub struct Rules {
     pub settings: Settings,
     /// `PR_STATE_REQUEST_BUDGET`: requests a cycle.
     pub request_budget: u32,
+    /// How long evidence that something newer replaced is kept.
+    pub keep: TimeDelta,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            repos: Vec::new(),
+            settings: Settings::default(),
+            request_budget: 200,
+            keep: KEEP,
+        }
+    }
 }
 
 /// Who is told how far the reading has come.

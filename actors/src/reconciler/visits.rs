@@ -271,6 +271,11 @@ impl Cycle<'_> {
         if batch != Batch::default() {
             self.record(batch, turn).await?;
         }
+        if self.memory.is_time_to_prune(now)
+            && let Some(before) = now.checked_sub_signed(self.rules.keep)
+        {
+            self.books.prune(before).await?;
+        }
         Ok(self.report)
     }
 

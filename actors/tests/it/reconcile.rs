@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actors::reconciler::{Books, Reconciler, Report, Rules};
 use chrono::TimeDelta;
 use ledger::{AttemptState, Ledger, Reader, ReviewAttempt};
-use lifecycle::maintain::{Settings, State, StateRow, SubStatus};
+use lifecycle::maintain::{State, StateRow, SubStatus};
 use pulls::PrRef;
 use pulls::facts::Time;
 use runtime::OneShot;
@@ -63,8 +63,7 @@ impl<'s> Keeping<'s> {
         let books = Books::kept(Ledger::open(&stage.home().join("ledger.db")).unwrap());
         let mut rules = Rules {
             repos: vec![REPO.parse().unwrap()],
-            settings: Settings::default(),
-            request_budget: 200,
+            ..Rules::default()
         };
         change(&mut rules);
         Self {
@@ -482,8 +481,7 @@ async fn a_rehearsal_shows_it_and_touches_no_file() {
     let stage = Stage::of(world().pull(pull(1)).build()).await;
     let rules = Rules {
         repos: vec![REPO.parse().unwrap()],
-        settings: Settings::default(),
-        request_budget: 200,
+        ..Rules::default()
     };
     let files = |stage: &Stage| -> Vec<String> {
         let entries = std::fs::read_dir(stage.home()).unwrap();
