@@ -5,46 +5,46 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use apollo_compiler::Schema;
 use apollo_compiler::schema::{ExtendedType, FieldDefinition};
 use world::{
-    Association, CheckSpec, ClosesSpec, CommentSpec, PullSpec, ReviewSpec, SuiteSpec, ThreadSpec, World,
-    days_ago, hours_ago,
+    Association, CheckSpec, ClosesSpec, CommentSpec, EventSpec, PullSpec, RepoSpec, ReviewSpec, SuiteSpec,
+    ThreadSpec, World, days_ago, hours_ago,
 };
 
 /// Fields that may not be null and have nothing plain to say: an event that a spec makes by its type
-/// alone names no label, assignee or review.
-const UNSAID: [&str; 6] = [
+/// alone names no issue.
+const UNSAID: [&str; 3] = [
     "CrossReferencedEvent.source",
     "IssueComment.issue",
-    "LabeledEvent.label",
-    "UnlabeledEvent.label",
     "WorkflowRun.checkSuite",
-    "MergedEvent.pullRequest",
 ];
 
 fn world() -> World {
     let events = [
-        "AddedToMergeQueueEvent",
-        "AssignedEvent",
-        "BaseRefChangedEvent",
         "BaseRefForcePushedEvent",
-        "ConvertToDraftEvent",
         "CrossReferencedEvent",
         "HeadRefDeletedEvent",
         "HeadRefRestoredEvent",
-        "LabeledEvent",
-        "LockedEvent",
         "MentionedEvent",
-        "MergedEvent",
-        "ReadyForReviewEvent",
-        "RemovedFromMergeQueueEvent",
-        "RenamedTitleEvent",
-        "ReopenedEvent",
         "ReviewDismissedEvent",
         "ReviewRequestRemovedEvent",
-        "ReviewRequestedEvent",
         "SubscribedEvent",
         "UnassignedEvent",
-        "UnlabeledEvent",
-        "UnlockedEvent",
+    ];
+    let happened = [
+        EventSpec::queued(1),
+        EventSpec::dequeued(),
+        EventSpec::assigned("grace"),
+        EventSpec::base_changed("next"),
+        EventSpec::closed(),
+        EventSpec::converted_to_draft(),
+        EventSpec::ready_for_review(),
+        EventSpec::labeled("bug"),
+        EventSpec::unlabeled("bug"),
+        EventSpec::locked(),
+        EventSpec::unlocked(),
+        EventSpec::merged(),
+        EventSpec::renamed("Other"),
+        EventSpec::reopened(),
+        EventSpec::review_requested("grace"),
     ];
     let pull = PullSpec::new("o/r", 7)
         .check(CheckSpec::run("build").failure())
@@ -63,8 +63,12 @@ fn world() -> World {
     let pull = events
         .into_iter()
         .fold(pull, |pull, event| pull.event(event, hours_ago(3)));
+    let pull = happened
+        .into_iter()
+        .fold(pull, |pull, event| pull.happened(event.at(hours_ago(2))));
     World::builder("2026-05-14T17:45:00Z")
         .viewer("ada")
+        .repo(RepoSpec::new("o/r").codeowners("* @grace"))
         .pull(pull)
         .build()
 }
@@ -81,7 +85,7 @@ fn arguments(ty: &str, field: &FieldDefinition) -> Option<String> {
         ("Repository", "pullRequest" | "issueOrPullRequest") => "(number: 7)",
         ("Repository", "issue") => "(number: 3)",
         ("Repository", "ref") => "(qualifiedName: \"main\")",
-        ("Repository", "object") => "(expression: \"main\")",
+        ("Repository", "object") => "(expression: \"HEAD:.github/CODEOWNERS\")",
         ("Organization" | "RepositoryOwner", "repository") => "(name: \"r\")",
         ("Ref", "compare") => "(headRef: \"refs/pull/7/head\")",
         // A person of this world owns no repository.
