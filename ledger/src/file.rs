@@ -7,7 +7,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use crate::error::{Fault, LedgerError, OpenError};
 use crate::schema::{self, APPLICATION, VERSION};
@@ -27,9 +27,6 @@ pub(crate) const TRIES: usize = 20;
 
 /// How long one waits for what is over in less.
 const MOMENT: Duration = Duration::from_millis(5);
-
-/// What a SQLite database begins with.
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 
 /// The connection of a handle.
 pub(crate) struct Link {
@@ -103,54 +100,50 @@ const EMPTY_LOG: u64 = 32;
 /// Whether the file alone holds everything. A writer writes to the log beside it before it changes anything in it, and
 /// removes the log when it has moved everything over.
 fn is_quiet(path: &Path) -> bool {
+    if beside(path, "-journal").exists() {
+        return false;
+    }
     match fs::metadata(beside(path, "-wal")) {
         Ok(log) => log.len() <= EMPTY_LOG,
         Err(error) => error.kind() == io::ErrorKind::NotFound,
     }
 }
 
-/// What the first bytes of a file say.
-struct Header {
-    keeps_a_log: bool,
-}
-
-/// Looks at the first bytes, without SQLite. `None` where there is no ledger yet.
-fn header(path: &Path) -> Result<Option<Header>, OpenError> {
-    let failed = |doing| {
-        move |source| OpenError::Io {
-            doing,
-            path: path.to_owned(),
-            source,
-        }
+/// Whether there is a ledger, and not something else. It is looked at through SQLite: a file that this process opens and
+/// closes by itself takes with it every lock that SQLite holds on it in this process.
+fn is_there(path: &Path) -> Result<bool, OpenError> {
+    let io = |source| OpenError::Io {
+        doing: "open",
+        path: path.to_owned(),
+        source,
     };
-    let no_ledger = |why| OpenError::Foreign {
+    let foreign = |why| OpenError::Foreign {
         path: path.to_owned(),
         why,
     };
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed("open")(error)),
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => return Err(foreign("it is a folder")),
+        Ok(found) if found.len() == 0 => return Ok(false),
+        Ok(_) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(io(error)),
+    }
+    let marks = || -> Result<(u32, u32), Fault> {
+        let conn = read_only(path, "?immutable=1")?;
+        let whose = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
+        Ok((whose, schema::version(&conn)?))
     };
-    if file.metadata().map_err(failed("look at"))?.is_dir() {
-        return Err(no_ledger("it is a folder"));
+    match marks() {
+        Ok((APPLICATION, found)) => refuse_newer(path, found).map(|()| true),
+        Ok(_) => Err(foreign("it is a SQLite database of something else")),
+        Err(Fault::Sql(error)) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            Err(foreign("it is not a SQLite database"))
+        }
+        Err(fault) => match File::open(path) {
+            Err(error) => Err(io(error)),
+            Ok(_) => Err(fault.of(path, "opening it").into()),
+        },
     }
-    let mut bytes = Vec::new();
-    file.take(100).read_to_end(&mut bytes).map_err(failed("read"))?;
-    if bytes.is_empty() {
-        return Ok(None);
-    }
-    if bytes.len() < 100 || !bytes.starts_with(MAGIC) {
-        return Err(no_ledger("it is not a SQLite database"));
-    }
-    let word = |at: usize| u32::from_be_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-    if word(68) != APPLICATION {
-        return Err(no_ledger("it is a SQLite database of something else"));
-    }
-    refuse_newer(path, word(60))?;
-    Ok(Some(Header {
-        keeps_a_log: bytes[19] == 2,
-    }))
 }
 
 fn refuse_newer(path: &Path, found: u32) -> Result<(), OpenError> {
@@ -170,13 +163,13 @@ pub(crate) fn look(path: &Path) -> Result<Option<Link>, OpenError> {
         path: path.to_owned(),
     };
     for _ in 0..TRIES {
-        let Some(header) = header(path)? else {
+        if !is_there(path)? {
             return Ok(None);
-        };
-        let looked = match (header.keeps_a_log, is_quiet(path)) {
-            (true, true) => frozen(path),
-            (true, false) if !is_written(path) => left_over(path).or_else(|_| live(path)),
-            _ => live(path),
+        }
+        let looked = match is_quiet(path) {
+            true => frozen(path),
+            false if !is_written(path) => left_over(path).or_else(|_| live(path)),
+            false => live(path),
         };
         match looked {
             Ok((_, found)) if found > VERSION => refuse_newer(path, found)?,
@@ -302,7 +295,7 @@ pub(crate) fn write(path: &Path) -> Result<(Link, Lock), OpenError> {
         source,
     })?;
     let lock = lock(path)?;
-    if header(path)?.is_none() {
+    if !is_there(path)? {
         make(path)?;
     }
     let mut tries = 0..TRIES;

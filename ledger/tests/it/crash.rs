@@ -211,6 +211,42 @@ fn beside_a_writer_in_another_process_one_may_read_and_not_write() {
     assert_eq!(check(&reader), held);
 }
 
+/// Not a test: a shell that looks into the tables, as whoever may write.
+#[test]
+#[ignore = "the shell that another test of this file starts"]
+fn the_shell() {
+    let Ok(file) = std::env::var(FILE) else { return };
+    let shell = rusqlite::Connection::open(file).unwrap();
+    let count = shell.query_row("SELECT count(*) FROM pr_state", [], |row| row.get::<_, i64>(0));
+    assert!(count.unwrap() > 0);
+    shell.close().unwrap();
+}
+
+#[test]
+fn a_look_beside_the_writer_in_its_own_process_gives_away_none_of_its_locks() {
+    let home = Home::new();
+    let mut ledger = home.open();
+    write(&mut ledger, 0);
+    drop(home.reader());
+    assert!(Ledger::open(&home.file()).is_err());
+    // The last one to close a ledger removes its log: the shell is not the last.
+    let shell = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "crash::the_shell", "--ignored"])
+        .env(FILE, home.file())
+        .output()
+        .unwrap();
+    assert!(
+        shell.status.success(),
+        "{}",
+        String::from_utf8_lossy(&shell.stdout)
+    );
+    assert!(home.dir.path().join("ledger.db-wal").exists());
+    write(&mut ledger, 1);
+    assert_eq!(check(&home.reader()), 2);
+    drop(ledger);
+    assert_eq!(check(&home.open()), 2);
+}
+
 /// While it is written two questions are two moments, so only what one answer holds is compared.
 fn check_beside(reader: &Reader) -> u64 {
     let mut seen = 0;
