@@ -109,40 +109,69 @@ fn is_quiet(path: &Path) -> bool {
     }
 }
 
-/// Whether there is a ledger, and not something else. It is looked at through SQLite: a file that this process opens and
-/// closes by itself takes with it every lock that SQLite holds on it in this process.
+/// Whether there is anything. Only SQLite opens the file itself: one that this process opens and closes by other means
+/// takes with it every lock that SQLite holds on it in this process.
 fn is_there(path: &Path) -> Result<bool, OpenError> {
-    let io = |source| OpenError::Io {
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => Err(foreign(path, "it is a folder")),
+        Ok(found) => Ok(found.len() > 0),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(cannot_open(path, source)),
+    }
+}
+
+fn foreign(path: &Path, why: &'static str) -> OpenError {
+    OpenError::Foreign {
+        path: path.to_owned(),
+        why,
+    }
+}
+
+fn cannot_open(path: &Path, source: io::Error) -> OpenError {
+    OpenError::Io {
         doing: "open",
         path: path.to_owned(),
         source,
-    };
-    let foreign = |why| OpenError::Foreign {
-        path: path.to_owned(),
-        why,
-    };
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => return Err(foreign("it is a folder")),
-        Ok(found) if found.len() == 0 => return Ok(false),
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-        Err(error) => return Err(io(error)),
     }
-    let marks = || -> Result<(u32, u32), Fault> {
-        let conn = read_only(path, "?immutable=1")?;
-        let whose = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
-        Ok((whose, schema::version(&conn)?))
-    };
-    match marks() {
-        Ok((APPLICATION, found)) => refuse_newer(path, found).map(|()| true),
-        Ok(_) => Err(foreign("it is a SQLite database of something else")),
-        Err(Fault::Sql(error)) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            Err(foreign("it is not a SQLite database"))
+}
+
+/// Why a connection could not be opened, in our words.
+fn judge<T>(path: &Path, opened: Result<T, Fault>) -> Result<T, OpenError> {
+    opened.map_err(|fault| match fault {
+        Fault::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
+            foreign(path, "it is not a SQLite database")
         }
-        Err(fault) => match File::open(path) {
-            Err(error) => Err(io(error)),
-            Ok(_) => Err(fault.of(path, "opening it").into()),
-        },
+        Fault::Sql(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) => {
+            match File::open(path) {
+                Err(source) => cannot_open(path, source),
+                Ok(_) => Fault::Sql(error).of(path, "opening it").into(),
+            }
+        }
+        fault => fault.of(path, "opening it").into(),
+    })
+}
+
+/// Refuses what this program does not write.
+fn refuse_others(path: &Path, marks: Marks) -> Result<(), OpenError> {
+    if marks.application != APPLICATION {
+        return Err(foreign(path, "it is a SQLite database of something else"));
+    }
+    refuse_newer(path, marks.version)
+}
+
+/// What a database says of itself.
+#[derive(Debug, Clone, Copy)]
+struct Marks {
+    application: u32,
+    version: u32,
+}
+
+impl Marks {
+    fn of(conn: &Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            application: conn.query_row("PRAGMA application_id", [], |row| row.get(0))?,
+            version: schema::version(conn)?,
+        })
     }
 }
 
@@ -171,19 +200,23 @@ pub(crate) fn look(path: &Path) -> Result<Option<Link>, OpenError> {
             false if !is_written(path) => left_over(path).or_else(|_| live(path)),
             false => live(path),
         };
-        match looked {
-            Ok((_, found)) if found > VERSION => refuse_newer(path, found)?,
-            Ok((_, found)) if found < VERSION => {
-                return Err(OpenError::Older {
-                    path: path.to_owned(),
-                    found,
-                    known: VERSION,
-                });
+        match judge(path, looked) {
+            // What changed meanwhile may be another one now.
+            Ok((link, _)) if !link.holds(path) => {}
+            Ok((link, marks)) => {
+                refuse_others(path, marks)?;
+                if marks.version < VERSION {
+                    return Err(OpenError::Older {
+                        path: path.to_owned(),
+                        found: marks.version,
+                        known: VERSION,
+                    });
+                }
+                return Ok(Some(link));
             }
-            Ok((link, _)) if link.holds(path) => return Ok(Some(link)),
-            // It changed meanwhile, and may be another one now.
-            Ok(_) => {}
-            Err(fault) => last = fault.of(path, "opening it"),
+            // One that is busy was waited for.
+            Err(OpenError::Ledger(error)) if !matches!(error, LedgerError::Busy { .. }) => last = error,
+            Err(refused) => return Err(refused),
         }
     }
     Err(last.into())
@@ -203,7 +236,7 @@ pub(crate) fn empty() -> Result<Link, OpenError> {
 }
 
 /// A ledger that nobody writes.
-fn frozen(path: &Path) -> Result<(Link, u32), Fault> {
+fn frozen(path: &Path) -> Result<(Link, Marks), Fault> {
     let found = fs::metadata(path).and_then(|found| found.modified());
     let age = found.map(|changed| SystemTime::now().duration_since(changed).unwrap_or_default());
     if let Some(left) = SETTLED.checked_sub(age.unwrap_or_default()) {
@@ -212,24 +245,24 @@ fn frozen(path: &Path) -> Result<(Link, u32), Fault> {
     // Where it is gone by now, opening it says so.
     let stamp = Stamp::of(path).ok();
     let conn = read_only(path, "?immutable=1")?;
-    let version = schema::version(&conn)?;
+    let marks = Marks::of(&conn)?;
     let kind = stamp.map_or(Kind::Locked, Kind::Frozen);
-    Ok((Link { conn, kind }, version))
+    Ok((Link { conn, kind }, marks))
 }
 
 /// A ledger that somebody writes.
-fn live(path: &Path) -> Result<(Link, u32), Fault> {
+fn live(path: &Path) -> Result<(Link, Marks), Fault> {
     let conn = read_only(path, "?mode=ro")?;
-    let version = schema::version(&conn)?;
-    Ok((Link::locked(conn), version))
+    let marks = Marks::of(&conn)?;
+    Ok((Link::locked(conn), marks))
 }
 
 /// A ledger with the log that a killed writer left.
-fn left_over(path: &Path) -> Result<(Link, u32), Fault> {
+fn left_over(path: &Path) -> Result<(Link, Marks), Fault> {
     let conn = read_only(path, "?mode=ro&readonly_shm=1")?;
-    let version = schema::version(&conn)?;
+    let marks = Marks::of(&conn)?;
     let kind = Kind::LeftOver;
-    Ok((Link { conn, kind }, version))
+    Ok((Link { conn, kind }, marks))
 }
 
 /// Whether a writer lives. Where that cannot be known, one may.
@@ -318,8 +351,8 @@ fn open_to_write(path: &Path) -> Result<Connection, OpenError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags).map_err(failed("opening it"))?;
     settle(&conn).map_err(failed("opening it"))?;
-    let found = schema::version(&conn).map_err(failed("opening it"))?;
-    refuse_newer(path, found)?;
+    let marks = Marks::of(&conn).map_err(failed("opening it"))?;
+    refuse_others(path, marks)?;
     keep_a_log(&conn).map_err(failed("opening it"))?;
     schema::bring_up(&mut conn).map_err(failed("bringing it up to date"))?;
     Ok(conn)
