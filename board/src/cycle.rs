@@ -150,6 +150,9 @@ impl From<&Attention> for Noted {
     }
 }
 
+/// Lines of a kind that a person is shown: a first pass moves a thousand.
+const SHOWN: usize = 40;
+
 impl Cycle {
     /// All of it for a terminal. What others wrote cannot steer it.
     pub fn text(&self) -> String {
@@ -180,8 +183,11 @@ impl Cycle {
             if !lines.is_empty() {
                 out.push_str(&format!("\n{title}\n"));
             }
-            for line in lines {
-                out.push_str(&format!("  {}\n", escape::line(&line)));
+            for line in lines.iter().take(SHOWN) {
+                out.push_str(&format!("  {}\n", escape::line(line)));
+            }
+            if let Some(more) = lines.len().checked_sub(SHOWN).filter(|more| *more > 0) {
+                out.push_str(&format!("  and {more} more; --json has them all\n"));
             }
         };
         block("moved", self.transitions.iter().map(Moved::text).collect());

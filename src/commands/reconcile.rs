@@ -36,7 +36,22 @@ pub async fn run(context: &Context, choice: &cli::Reconcile) -> Result<(), Failu
         reconcile(context, choice, &config, &progress).await
     };
     progress.end();
-    show(report?, choice)
+    let report = report?;
+    let unreadable = report
+        .attention
+        .iter()
+        .filter(|noted| noted.key.starts_with("repository/"))
+        .map(|noted| noted.text.clone())
+        .collect::<Vec<_>>();
+    show(report, choice)?;
+    match unreadable.first() {
+        // One of several is attention; where it is all of them nothing was reconciled.
+        Some(first) if unreadable.len() == config.lifecycle.repos.len() => {
+            Err(Failure::new(Exit::Other, first.clone())
+                .mend("Mend LIFECYCLE_REPOS, or give a token that may see it."))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn nothing_to_do(config: &Config) -> Failure {

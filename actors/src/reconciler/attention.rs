@@ -29,10 +29,21 @@ pub(super) fn exhausted(spent: &Spent, oldest: Option<Time>, now: Time) -> Noted
     Noted {
         key: "budget/PR_STATE_BUDGET_EXHAUSTED".to_owned(),
         since,
-        text: format!(
-            "the budget of {} requests a cycle was spent; {} pull requests wait, the longest for {waits}",
-            spent.of, spent.left
-        ),
+        text: match spent.left {
+            0 => format!(
+                "PR_STATE_BUDGET_EXHAUSTED: the {} requests of a cycle were spent before all was asked",
+                spent.of
+            ),
+            1 => format!(
+                "PR_STATE_BUDGET_EXHAUSTED: the {} requests of a cycle were spent; 1 pull request waits, for {waits}",
+                spent.of
+            ),
+            left => format!(
+                "PR_STATE_BUDGET_EXHAUSTED: the {} requests of a cycle were spent; {left} pull requests wait, the longest \
+                 for {waits}",
+                spent.of
+            ),
+        },
         mend: "raise PR_STATE_REQUEST_BUDGET where it lasts; those that wait longest are read first"
             .to_owned(),
     }

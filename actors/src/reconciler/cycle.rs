@@ -421,7 +421,8 @@ fn is_due(last: Option<&Time>, since: Time, now: Time) -> bool {
     now - *last >= every
 }
 
-/// Whether an error is about GitHub as a whole, so that no other repository fares better.
+/// Whether an error is about GitHub as a whole, so that no other repository fares better. That the cycle's own budget
+/// is spent is none.
 pub(super) fn is_of_all(error: &ReadError) -> bool {
-    error.class() != ErrorClass::Other
+    error.class() != ErrorClass::Other && !matches!(error, ReadError::Spent { .. })
 }

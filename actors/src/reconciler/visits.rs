@@ -98,10 +98,18 @@ impl Cycle<'_> {
         }
         let found = read.found.iter().map(|pull| pull.at.clone()).collect();
         let known = Known::of_all(self.books, found).await?;
+        let mut not_judged = read.left;
         let mut visited = Vec::new();
         for pull in &read.found {
             turn.saw(&pull.at.to_string(), pull.head.sha.as_str().as_bytes());
-            let Some(branch) = self.branch(pull).await? else {
+            let branch = match self.branch(pull).await {
+                Err(CycleError::Read(ReadError::Spent { .. })) => {
+                    not_judged.push(pull.at.clone());
+                    continue;
+                }
+                branch => branch?,
+            };
+            let Some(branch) = branch else {
                 // Without what its base requires it would be judged by half of the evidence.
                 self.skip(&pull.at, "its base branch could not be read", chunk);
                 continue;
@@ -114,7 +122,7 @@ impl Cycle<'_> {
             self.report.visited += 1;
         }
         self.write_down(visited, turn).await?;
-        Ok(read.left)
+        Ok(not_judged)
     }
 
     /// One that cannot be judged now: it stays where it is, and is tried again.
@@ -197,6 +205,7 @@ impl Cycle<'_> {
                     Some(facts)
                 }
                 Err(error) if is_of_all(&error) => return Err(error.into()),
+                Err(spent @ ReadError::Spent { .. }) if recorded.is_none() => return Err(spent.into()),
                 // An earlier answer is better than none.
                 Err(error) => {
                     tracing::debug!(repo = %key.0, branch = key.1, "the base branch was not read: {error}");

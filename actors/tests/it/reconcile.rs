@@ -530,3 +530,20 @@ async fn b014_a_required_check_that_reports_hours_later_is_seen() {
         [(1, Some(State::UnderReview), State::ReadyForMaintainer)]
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_budget_that_ends_before_the_base_branch_is_read_judges_nobody_by_half() {
+    let stage = Stage::of(world().pulls((1..=3).map(pull)).build()).await;
+    let mut keeping = Keeping::with(&stage, |rules| rules.request_budget = 4);
+    let report = keeping.cycle().await;
+    assert_eq!((report.visited, report.budget.left), (0, 3), "{report:?}");
+    assert!(report.budget.exhausted && report.skipped.is_empty());
+    let text = &report.attention[0].text;
+    assert!(text.contains("3 pull requests wait"), "{text}");
+    assert_eq!(keeping.states(), BTreeMap::new());
+    keeping.rules.request_budget = 0;
+    keeping.restarted();
+    let report = keeping.cycle().await;
+    assert_eq!((report.visited, report.budget.requests), (0, 0));
+    assert!(report.budget.exhausted);
+}
