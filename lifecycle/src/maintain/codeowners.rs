@@ -1,6 +1,6 @@
 //! `CODEOWNERS`, by GitHub's own rules.
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use pulls::upkeep::CodeownersFile;
 
 use super::evidence::Owner;
@@ -18,52 +18,75 @@ pub struct BadLine {
 }
 
 /// A compiled `CODEOWNERS` file.
+///
+/// All patterns are matched in one pass: a repository with a thousand lines and a change of thousands of files costs
+/// milliseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Codeowners {
     rules: Vec<OwnedPath>,
+    globs: GlobSet,
+    /// The rule of each glob.
+    rule_of: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
 struct OwnedPath {
     line: usize,
-    whole: GlobMatcher,
-    below: Option<GlobMatcher>,
     owners: Vec<Owner>,
 }
 
 impl Codeowners {
     /// Reads a file. A line that GitHub does not understand is left out and reported; the rest holds.
     pub fn parse(file: &CodeownersFile) -> (Self, Vec<BadLine>) {
-        let mut rules = Vec::new();
         let mut bad = Vec::new();
         if file.text.len() > MAX_BYTES {
             let why = "the file is larger than 3 MB, which GitHub does not read".to_owned();
             return (Self::default(), vec![BadLine { line: 1, why }]);
         }
-        for (at, text) in file.text.lines().enumerate() {
+        let mut all = Self::default();
+        let mut set = GlobSetBuilder::new();
+        let text = file.text.trim_start_matches('\u{feff}');
+        for (at, text) in text.lines().enumerate() {
             let line = at + 1;
             match rule(text, line) {
-                Ok(Some(rule)) => rules.push(rule),
+                Ok(Some((rule, globs))) => {
+                    all.rule_of
+                        .extend(std::iter::repeat_n(all.rules.len(), globs.len()));
+                    for glob in globs {
+                        set.add(glob);
+                    }
+                    all.rules.push(rule);
+                }
                 Ok(None) => {}
                 Err(why) => bad.push(BadLine { line, why }),
             }
         }
-        (Self { rules }, bad)
+        match set.build() {
+            Ok(globs) => all.globs = globs,
+            Err(error) => {
+                let why = format!("the patterns together are too much: {error}");
+                return (Self::default(), vec![BadLine { line: 1, why }]);
+            }
+        }
+        (all, bad)
     }
 
     /// The owners of a path and the line that names them: the last line that matches counts, whole, also where it
     /// names nobody. `None` where no line matches.
     pub fn of(&self, path: &str) -> Option<(usize, &[Owner])> {
         let path = path.trim_start_matches('/');
-        let matching = self.rules.iter().rev().find(|rule| {
-            rule.whole.is_match(path) || rule.below.as_ref().is_some_and(|below| below.is_match(path))
-        });
-        matching.map(|rule| (rule.line, rule.owners.as_slice()))
+        let matching = self.globs.matches(path).into_iter();
+        let last = matching.filter_map(|glob| self.rule_of.get(glob)).max()?;
+        let rule = self.rules.get(*last)?;
+        Some((rule.line, rule.owners.as_slice()))
     }
 }
 
-/// One line; `None` for a comment or an empty one.
-fn rule(text: &str, line: usize) -> Result<Option<OwnedPath>, String> {
+/// One line with its globs; `None` for a comment or an empty one.
+fn rule(text: &str, line: usize) -> Result<Option<(OwnedPath, Vec<Glob>)>, String> {
+    if text.trim_start().starts_with("\\#") {
+        return Err("a pattern cannot begin with #, not even after a backslash".to_owned());
+    }
     let mut words = words(text).into_iter();
     let Some(pattern) = words.next() else {
         return Ok(None);
@@ -77,13 +100,7 @@ fn rule(text: &str, line: usize) -> Result<Option<OwnedPath>, String> {
     let owners = words.map(|word| owner(&word)).collect::<Result<Vec<_>, _>>()?;
     // A mail address is an owner whose account nobody here knows.
     let owners = owners.into_iter().flatten().collect();
-    let (whole, below) = globs(&pattern)?;
-    Ok(Some(OwnedPath {
-        line,
-        whole,
-        below,
-        owners,
-    }))
+    Ok(Some((OwnedPath { line, owners }, globs(&pattern)?)))
 }
 
 /// The words of a line, up to a comment. A space or `#` after a backslash belongs to its word.
@@ -121,7 +138,8 @@ fn owner(word: &str) -> Result<Option<Owner>, String> {
     };
     match name.split_once('/') {
         Some((organisation, team)) if !organisation.is_empty() && !team.is_empty() && !team.contains('/') => {
-            Ok(Some(Owner::Team(name.to_owned())))
+            // GitHub looks owners up without regard to case.
+            Ok(Some(Owner::Team(name.to_lowercase())))
         }
         Some(_) => refuse(),
         None => match name.parse() {
@@ -135,7 +153,7 @@ fn owner(word: &str) -> Result<Option<Owner>, String> {
 ///
 /// A pattern with a slash anywhere but at its end is anchored at the root; without one it matches at any depth. `*`
 /// stays within a segment, and a last segment of `*` takes files alone.
-fn globs(pattern: &str) -> Result<(GlobMatcher, Option<GlobMatcher>), String> {
+fn globs(pattern: &str) -> Result<Vec<Glob>, String> {
     let is_folder = pattern.ends_with('/');
     let trimmed = pattern.trim_end_matches('/');
     let is_anchored = trimmed.contains('/');
@@ -144,7 +162,7 @@ fn globs(pattern: &str) -> Result<(GlobMatcher, Option<GlobMatcher>), String> {
         return match pattern.is_empty() {
             true => Err("an empty pattern".to_owned()),
             // `/` alone names the root as a folder.
-            false => Ok((compile("**")?, None)),
+            false => Ok(vec![compile("**")?]),
         };
     }
     // Braces are letters in CODEOWNERS.
@@ -155,22 +173,21 @@ fn globs(pattern: &str) -> Result<(GlobMatcher, Option<GlobMatcher>), String> {
     };
     let below = compile(&format!("{anchored}/**"))?;
     if is_folder {
-        return Ok((below, None));
+        return Ok(vec![below]);
     }
     let whole = compile(&anchored)?;
-    // `docs/*` is the files in it, and not what lies deeper.
-    let takes_files_alone = is_anchored && path.ends_with("/*");
-    Ok((
-        whole,
-        (!takes_files_alone && !path.ends_with("**")).then_some(below),
-    ))
+    // `docs/*` is the files in it, and not what lies deeper; so is `/*`.
+    let takes_files_alone = is_anchored && (path == "*" || path.ends_with("/*"));
+    Ok(match takes_files_alone || path.ends_with("**") {
+        true => vec![whole],
+        false => vec![whole, below],
+    })
 }
 
-fn compile(glob: &str) -> Result<GlobMatcher, String> {
+fn compile(glob: &str) -> Result<Glob, String> {
     GlobBuilder::new(glob)
         .literal_separator(true)
         .backslash_escape(false)
         .build()
-        .map(|glob| glob.compile_matcher())
         .map_err(|error| error.to_string())
 }

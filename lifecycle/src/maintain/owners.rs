@@ -45,7 +45,7 @@ impl Routes {
         });
         let rules = rules
             .iter()
-            .map(|rule| Ok((globs(&rule.globs)?, rule.clone())))
+            .map(|rule| Ok((globs(&rule.globs)?, folded(rule))))
             .collect::<Result<_, BadGlob>>()?;
         Ok((Self { codeowners, rules }, bad))
     }
@@ -54,17 +54,18 @@ impl Routes {
     /// configuration, a module before a model. The first who is not the author and is a person; a team only where
     /// there is no person.
     ///
-    /// The digest tells one routing from another: it is the same as long as the owner and the way to them are, so
-    /// that a push that changes neither mentions nobody.
+    /// The digest tells one routing from another. It is made of the owner and of the way to them (`CODEOWNERS`, a
+    /// module or a model), not of the line or the glob: a push that shifts weight between two rules of one owner,
+    /// or an edit further up in `CODEOWNERS`, mentions nobody again.
     pub fn assign(&self, author: Option<&Login>, files: &[ChangedFile]) -> Assignment {
         let ways = [
-            self.by_codeowners(files),
-            self.by_rules(files, Signal::Module),
-            self.by_rules(files, Signal::Model),
+            ("CODEOWNERS", self.by_codeowners(files)),
+            ("module", self.by_rules(files, Signal::Module)),
+            ("model", self.by_rules(files, Signal::Model)),
         ];
-        for way in &ways {
+        for (name, way) in &ways {
             if let Some((owner, reason)) = way.choose(author) {
-                let digest = digest(&format!("{}\n{reason}", by_name(Some(&owner))));
+                let digest = digest(&format!("{}\n{name}", by_name(Some(&owner)).to_lowercase()));
                 return Assignment {
                     owner: Some(owner),
                     reason,
@@ -72,7 +73,7 @@ impl Routes {
                 };
             }
         }
-        let reason = match ways.iter().any(|way| !way.weights.is_empty()) {
+        let reason = match ways.iter().any(|(_, way)| !way.weights.is_empty()) {
             true => "only its author owns what it changes",
             false => "nobody owns what it changes",
         };
@@ -90,7 +91,7 @@ impl Routes {
         };
         for file in files {
             if let Some((line, owners)) = codeowners.of(&file.path) {
-                way.add(owners, weight(file), || format!("{path} line {line}"));
+                way.add(owners.iter(), weight(file), || format!("{path} line {line}"));
             }
         }
         way
@@ -98,19 +99,38 @@ impl Routes {
 
     fn by_rules(&self, files: &[ChangedFile], signal: Signal) -> Way {
         let mut way = Way::default();
-        for (globs, rule) in self.rules.iter().filter(|(_, rule)| rule.signal == signal) {
-            for file in files.iter().filter(|file| globs.is_match(&file.path)) {
-                way.add(&rule.owners, weight(file), || {
-                    let word = match signal {
-                        Signal::Module => "module",
-                        Signal::Model => "model",
-                    };
-                    format!("{word} {}", rule.globs.join(", "))
-                });
+        let word = match signal {
+            Signal::Module => "module",
+            Signal::Model => "model",
+        };
+        for file in files {
+            let matching: Vec<&OwnerRule> = self
+                .rules
+                .iter()
+                .filter(|(globs, rule)| rule.signal == signal && globs.is_match(&file.path))
+                .map(|(_, rule)| rule)
+                .collect();
+            for (at, rule) in matching.iter().enumerate() {
+                // A file speaks for an owner once, however many rules lead to them.
+                let is_counted =
+                    |owner: &Owner| matching[..at].iter().any(|rule| rule.owners.contains(owner));
+                let new = rule.owners.iter().filter(|owner| !is_counted(owner));
+                way.add(new, weight(file), || format!("{word} {}", rule.globs.join(", ")));
             }
         }
         way
     }
+}
+
+/// The rule with its teams in one form: GitHub looks them up without regard to case.
+fn folded(rule: &OwnerRule) -> OwnerRule {
+    let mut rule = rule.clone();
+    for owner in &mut rule.owners {
+        if let Owner::Team(team) = owner {
+            *team = team.to_lowercase();
+        }
+    }
+    rule
 }
 
 /// A file without changed lines, such as one that was only renamed, counts as one line.
@@ -134,8 +154,13 @@ struct Claimed {
 }
 
 impl Way {
-    fn add(&mut self, owners: &[Owner], weight: u64, reason: impl Fn() -> String) {
-        for (place, owner) in owners.iter().enumerate() {
+    fn add<'a>(&mut self, owners: impl Iterator<Item = &'a Owner>, weight: u64, reason: impl Fn() -> String) {
+        let mut counted: Vec<&Owner> = Vec::new();
+        for (place, owner) in owners.enumerate() {
+            if counted.contains(&owner) {
+                continue;
+            }
+            counted.push(owner);
             let is_new = !self.weights.contains_key(owner);
             let claimed = self.weights.entry(owner.clone()).or_default();
             claimed.place = if is_new { place } else { claimed.place.min(place) };

@@ -1,6 +1,7 @@
 //! The maintainer's half from outside: the projection, the gate, the clocks, what is wanted and what a visit writes.
 
 mod clocks;
+mod codeowners;
 mod field_cases;
 mod gate;
 mod precedence;
