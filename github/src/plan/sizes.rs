@@ -6,6 +6,9 @@ use pulls::{PrRef, RepoName};
 
 use crate::batch::Profile;
 
+/// The room of a batch, in parts so small that what a division drops is none.
+const WHOLE: usize = 1 << 30;
+
 /// The working size of each repository whose batches were once too much; of every other,
 /// a whole [batch](Profile::batch).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,21 +34,21 @@ impl Sizes {
     }
 
     /// Cuts pull requests into batches, in their order. One of a repository with a working size of 5
-    /// takes the room of five, so that a batch of several repositories is no heavier than one of one.
+    /// takes a fifth of a batch, so that a batch of several repositories is no heavier than one of one.
     pub(crate) fn cut<'a>(&self, refs: impl IntoIterator<Item = &'a PrRef>) -> Vec<Vec<usize>> {
         let batch = self.profile.batch();
         let mut batches: Vec<Vec<usize>> = Vec::new();
         let mut room = 0;
         for (place, at) in refs.into_iter().enumerate() {
-            let takes = batch / self.of(&at.repo).clamp(1, batch);
+            let takes = WHOLE / self.of(&at.repo).clamp(1, batch);
             match batches.last_mut().filter(|_| takes <= room) {
                 Some(last) => last.push(place),
                 None => {
                     batches.push(vec![place]);
-                    room = batch;
+                    room = WHOLE;
                 }
             }
-            room = room.saturating_sub(takes);
+            room -= takes;
         }
         batches
     }
@@ -85,12 +88,21 @@ mod tests {
         assert_eq!(sizes(&refs("o/heavy", 14), &known), [6, 6, 2]);
         assert_eq!(sizes(&refs("o/light", 26), &known), [25, 1]);
         let mixed: Vec<PrRef> = [refs("o/heavy", 3), refs("o/light", 14)].concat();
-        assert_eq!(sizes(&mixed, &known), [16, 1], "three fours and thirteen ones");
+        assert_eq!(
+            sizes(&mixed, &known),
+            [15, 2],
+            "three sixths and twelve twenty-fifths"
+        );
         known.learn(&heavy, 6, false);
         assert_eq!(sizes(&refs("o/heavy", 13), &known), [12, 1]);
         known.learn(&heavy, 12, false);
         known.learn(&heavy, 24, false);
         assert_eq!(known, Sizes::default());
+        for size in 1..25 {
+            known.learn(&heavy, size, true);
+            let cut = sizes(&refs("o/heavy", 2 * size), &known);
+            assert_eq!(cut, [size, size], "what worked, and not one more");
+        }
         known.learn(&heavy, 1, true);
         assert_eq!(sizes(&refs("o/heavy", 2), &known), [1, 1]);
     }
