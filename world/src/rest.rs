@@ -242,7 +242,16 @@ fn rate_limit(budget: Budget) -> Value {
 
 /// A text as one segment of a path, as far as anything here needs it.
 fn escaped(segment: &str) -> String {
-    segment.replace('%', "%25").replace('/', "%2F")
+    let mut text = String::with_capacity(segment.len());
+    for byte in segment.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                text.push(char::from(byte))
+            }
+            _ => text.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    text
 }
 
 /// One path segment, `%xx` turned into what it stands for.
