@@ -249,6 +249,9 @@ impl Assembly {
             }
             Of::Head(_) => {
                 self.head.absorb(of, page, wants)?;
+                if let (Some(upkeep), Some(at)) = (&mut self.upkeep, self.head.committed_at) {
+                    upkeep.note_head(at, self.head.by.take());
+                }
                 self.took_head(wants)
             }
             Of::Contexts(_) | Of::Suites(_) => self.head.absorb(of, page, wants),
@@ -360,8 +363,12 @@ impl Assembly {
 
     fn take_commits(&mut self, page: shape::Commits) {
         self.commit_pages += 1;
-        for commit in page.nodes.into_iter().flatten() {
-            self.note_commit(commit.commit.committed_date);
+        let commits: Vec<shape::Commit> = page.nodes.into_iter().flatten().map(|of| of.commit).collect();
+        for commit in &commits {
+            self.note_commit(commit.committed_date);
+        }
+        if let Some(upkeep) = &mut self.upkeep {
+            upkeep.note_older(commits);
         }
         self.older_commits = page
             .page_info

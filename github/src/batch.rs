@@ -221,7 +221,7 @@ pub(crate) fn pages(profile: Profile, pages: &[Page]) -> Document {
                     Of::Threads => list("reviewThreads", names.threads),
                     Of::Closes => list("closingIssuesReferences", "ClosingIssuePage"),
                     Of::Files => list("files", "FilePage"),
-                    Of::Commits => format!("commits(last: 100, before: {after}) {{ ...CommitPage }}"),
+                    Of::Commits => format!("commits(last: 100, before: {after}) {{ ...{} }}", names.commits),
                     _ => list("comments", names.comments),
                 };
                 let repository = writer.repository(place, &page.at.repo);
@@ -248,6 +248,7 @@ struct Fragments {
     comments: &'static str,
     reviews: &'static str,
     threads: &'static str,
+    commits: &'static str,
     head: &'static str,
     contexts: &'static str,
 }
@@ -259,15 +260,21 @@ impl Fragments {
                 comments: "CommentPage",
                 reviews: "ReviewPage",
                 threads: "ThreadPage",
+                commits: "CommitPage",
                 head: "HeadFields",
                 contexts: "ContextPage",
             },
-            Profile::Maintainer | Profile::Heads => Self {
+            Profile::Maintainer => Self {
                 comments: "EditedCommentPage",
                 reviews: "EditedReviewPage",
                 threads: "LeanThreadPage",
-                head: "LeanHeadFields",
+                commits: "AuthoredCommitPage",
+                head: "AuthoredHeadFields",
                 contexts: "SuitedContextPage",
+            },
+            Profile::Heads => Self {
+                head: "LeanHeadFields",
+                ..Self::of(Profile::Maintainer)
             },
         }
     }

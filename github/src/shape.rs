@@ -215,6 +215,9 @@ pub(crate) struct ForcePush {
 pub(crate) struct Head {
     pub(crate) oid: Sha,
     pub(crate) committed_date: Time,
+    // Only the maintainer's half asks, and only of a head that its list of commits does not reach.
+    #[serde(default)]
+    pub(crate) author: Option<CommitAuthor>,
     #[serde(default)]
     pub(crate) status_check_rollup: Option<Rollup>,
     #[serde(default)]

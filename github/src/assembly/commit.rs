@@ -1,7 +1,7 @@
 //! The checks of a commit while they are being read.
 
 use pulls::Sha;
-use pulls::facts::{Check, Checks, Suite, Time};
+use pulls::facts::{Account, Check, Checks, Suite, Time};
 
 use super::reading::Reading;
 use super::{Want, in_object};
@@ -15,6 +15,8 @@ pub(crate) struct CommitReading {
     sha: Sha,
     /// Its committer date, once the commit itself was read.
     pub(super) committed_at: Option<Time>,
+    /// Whose it is, where it was read by its id.
+    pub(super) by: Option<Account>,
     /// `None` where GitHub has no rollup.
     contexts: Option<Reading<Check>>,
     suites: Reading<Suite>,
@@ -25,6 +27,7 @@ impl CommitReading {
         Self {
             sha,
             committed_at: None,
+            by: None,
             contexts: None,
             suites: Reading::new("check suites"),
         }
@@ -83,6 +86,7 @@ impl CommitReading {
 
     fn take_head(&mut self, head: shape::Head, wants: &mut Vec<Want>) -> Result<(), ReadError> {
         self.committed_at = Some(head.committed_date);
+        self.by = head.author.and_then(shape::CommitAuthor::account);
         self.contexts = None;
         if let Some(rollup) = head.status_check_rollup {
             self.take_contexts(rollup, wants)?;

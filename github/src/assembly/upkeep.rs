@@ -1,6 +1,6 @@
 //! What only the maintainer's half reads of a pull request, while it is being read.
 
-use pulls::facts::Time;
+use pulls::facts::{Account, Time};
 use pulls::upkeep::{ChangedFile, Closing, CommitMade, Edit, Event, EventKind, Upkeep};
 
 use super::Want;
@@ -39,22 +39,13 @@ impl UpkeepReading {
             let closed = events.iter().rev().find(|event| event.kind == EventKind::Closed);
             closed.and_then(|event| event.by.clone())
         });
-        let made = pull.commits.nodes.iter().flatten().map(|commit| CommitMade {
-            at: commit.commit.committed_date,
-            by: commit
-                .commit
-                .author
-                .clone()
-                .and_then(shape::CommitAuthor::account),
-        });
-        let made: Vec<CommitMade> = made.collect();
         let ended: Option<Time> = pull.merged_at.or(pull.closed_at);
         let mut this = Self {
             labels: labels.into_iter().map(|label| label.name).collect(),
             files: pull.files.as_ref().map(|_| Reading::new("files")),
             events,
             edits: pull.take_edit().into_iter().collect(),
-            commits: made,
+            commits: Vec::new(),
             closing: ended.map(|at| Closing { at, by }),
         };
         if let Some(files) = pull.files.take() {
@@ -72,6 +63,20 @@ impl UpkeepReading {
             }
             _ => self.files = None,
         }
+    }
+
+    /// A page of commits, which lies before those that are known.
+    pub(super) fn note_older(&mut self, commits: Vec<shape::Commit>) {
+        let made = commits.into_iter().map(|commit| CommitMade {
+            at: commit.committed_date,
+            by: commit.author.and_then(shape::CommitAuthor::account),
+        });
+        self.commits.splice(0..0, made);
+    }
+
+    /// The head, where the list of commits ends before it (field case B075).
+    pub(super) fn note_head(&mut self, at: Time, by: Option<Account>) {
+        self.commits.push(CommitMade { at, by });
     }
 
     pub(super) fn note_edit(&mut self, edit: Option<Edit>) {
