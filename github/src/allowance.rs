@@ -46,7 +46,8 @@ impl Allowance {
         self.0.most.saturating_sub(self.spent())
     }
 
-    /// Requests that were sent, every try counted.
+    /// Requests that were sent, every try and every hop of a redirect counted. What is sent again with a newer
+    /// token, after the one before was refused, is one.
     pub fn spent(&self) -> u32 {
         self.0.spent.load(Ordering::Relaxed)
     }

@@ -79,7 +79,7 @@ impl Reader {
         branch: &str,
         allowance: &Allowance,
     ) -> Result<BranchFacts, ReadError> {
-        let Some((sha, checks)) = self.branch_head(repo, branch, allowance).await? else {
+        let Some((repo, sha, checks)) = self.branch_head(repo, branch, allowance).await? else {
             return Ok(BranchFacts {
                 branch: branch.to_owned(),
                 sha: None,
@@ -93,9 +93,10 @@ impl Reader {
             });
         };
         let name = escaped(branch);
-        let protection = self.protection(repo, &name, allowance).await?;
-        let rulesets = self.rulesets(repo, &name, allowance).await?;
-        let summary = self.summary(repo, &name, allowance).await?;
+        // Under the repository's name of now, so that nothing is answered from elsewhere.
+        let protection = self.protection(&repo, &name, allowance).await?;
+        let rulesets = self.rulesets(&repo, &name, allowance).await?;
+        let summary = self.summary(&repo, &name, allowance).await?;
         Ok(BranchFacts {
             branch: branch.to_owned(),
             sha: Some(sha),
@@ -109,7 +110,7 @@ impl Reader {
         repo: &RepoName,
         branch: &str,
         allowance: &Allowance,
-    ) -> Result<Option<(pulls::Sha, Checks)>, ReadError> {
+    ) -> Result<Option<(RepoName, pulls::Sha, Checks)>, ReadError> {
         let answer = self
             .persist_in(&batch::branch(repo, branch), repo, allowance)
             .await?;
@@ -138,7 +139,7 @@ impl Reader {
             let page = self.check_page(repo, &of, after.as_deref(), allowance).await?;
             reading.absorb(&of, &page, &mut wants)?;
         }
-        Ok(Some((sha, reading.checks())))
+        Ok(Some((found.name_with_owner, sha, reading.checks())))
     }
 
     /// One further page, as the text that stands under its alias.

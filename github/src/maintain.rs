@@ -57,7 +57,8 @@ impl Reader {
     ///
     /// # Errors
     /// [`ReadError::NoRepository`] where it is not there, [`ReadError::Spent`] where `allowance` ends first,
-    /// [`ReadError::TooManyPages`] beyond 20,000, else those of one request: an incomplete list is none.
+    /// [`ReadError::TooManyPages`] beyond 20,000, [`ReadError::Incomplete`] where it ends short twice, else
+    /// those of one request: an incomplete list is none.
     pub async fn open_pulls_of(
         &self,
         repo: &RepoName,
@@ -65,19 +66,38 @@ impl Reader {
     ) -> Result<Vec<PrRef>, ReadError> {
         let mut open = Vec::new();
         let mut seen = std::collections::HashSet::new();
+        let mut entries = 0;
+        let mut began_again = false;
         let mut after: Option<String> = None;
         for _ in 0..MAX_OPEN_PAGES {
-            let (page, next) = self.listed(List::Open, repo, after.as_deref(), allowance).await?;
-            // One that is reopened between two pages comes twice.
+            let page = self.listed(List::Open, repo, after.as_deref(), allowance).await?;
+            entries += page.entries;
+            // One that moves between two pages comes twice.
             open.extend(
-                page.into_iter()
+                page.pulls
+                    .into_iter()
                     .map(|(at, _)| at)
                     .filter(|at| seen.insert(at.clone())),
             );
-            if next.is_none() {
+            after = page.next;
+            if after.is_some() {
+                continue;
+            }
+            if entries >= page.total {
                 return Ok(open);
             }
-            after = next;
+            if began_again {
+                return Err(ReadError::Incomplete {
+                    list: "open pull requests",
+                    got: entries,
+                    of: page.total,
+                });
+            }
+            // One that was reopened below the cursor is counted and was not listed.
+            began_again = true;
+            entries = 0;
+            open.clear();
+            seen.clear();
         }
         Err(ReadError::TooManyPages {
             list: "open pull requests",
@@ -101,12 +121,14 @@ impl Reader {
     ) -> Result<TouchedPulls, ReadError> {
         let mut touched = Vec::new();
         let mut seen = std::collections::HashSet::new();
+        let mut entries = 0;
         let mut after: Option<String> = None;
         for _ in 0..MAX_TOUCHED_PAGES {
-            let (page, next) = self
+            let page = self
                 .listed(List::Touched, repo, after.as_deref(), allowance)
                 .await?;
-            for (at, item) in page {
+            entries += page.entries;
+            for (at, item) in page.pulls {
                 let (Some(updated_at), Some(state)) = (item.updated_at, item.state) else {
                     return Err(ReadError::Malformed {
                         what: format!("{at} in a list without its time or state"),
@@ -127,13 +149,13 @@ impl Reader {
                     });
                 }
             }
-            if next.is_none() {
+            after = page.next;
+            if after.is_none() {
                 return Ok(TouchedPulls {
                     touched,
-                    is_whole: true,
+                    is_whole: entries >= page.total,
                 });
             }
-            after = next;
         }
         Ok(TouchedPulls {
             touched,
@@ -164,14 +186,14 @@ impl Reader {
         HeadsRead::from(outcome.await)
     }
 
-    /// One page of a list, and where the next one begins.
+    /// One page of a list.
     async fn listed(
         &self,
         list: List,
         repo: &RepoName,
         after: Option<&str>,
         allowance: &Allowance,
-    ) -> Result<(Vec<(PrRef, shape::InList)>, Option<String>), ReadError> {
+    ) -> Result<ListPage, ReadError> {
         let answer = self
             .persist_in(&batch::listed(list, repo, after), repo, allowance)
             .await?;
@@ -199,6 +221,22 @@ impl Reader {
             };
             (at, item)
         };
-        Ok((pulls.nodes.into_iter().flatten().map(place).collect(), next))
+        Ok(ListPage {
+            entries: pulls.nodes.len() as u64,
+            total: pulls.total_count,
+            pulls: pulls.nodes.into_iter().flatten().map(place).collect(),
+            next,
+        })
     }
+}
+
+/// One page of a list of pull requests.
+struct ListPage {
+    pulls: Vec<(PrRef, shape::InList)>,
+    /// Entries on it, null ones too.
+    entries: u64,
+    /// Entries that GitHub counts in the whole list.
+    total: u64,
+    /// Where the next page begins.
+    next: Option<String>,
 }

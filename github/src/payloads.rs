@@ -163,3 +163,67 @@ fn words_of_reviewers_and_bots() {
     assert!(comments.iter().all(|comment| comment.author.is_some()));
     assert!(comments.iter().any(|comment| comment.body.contains('中')));
 }
+
+fn checks_of(asked: &Value) -> Vec<(String, Option<u64>)> {
+    let asked: shape::StatusChecks = serde_json::from_value(asked.clone()).unwrap();
+    let required = asked.required();
+    required
+        .into_iter()
+        .map(|check| (check.context, check.app))
+        .collect()
+}
+
+#[test]
+fn b024_what_a_branch_requires_and_from_which_app() {
+    if let Some(protection) = payload("rest-branch-protection-checks.json") {
+        assert_eq!(
+            checks_of(&protection["required_status_checks"]),
+            [("context".to_owned(), None), ("context2".to_owned(), Some(123))],
+            "the names that `contexts` repeats come once"
+        );
+    }
+    // A server that knows no apps yet names the contexts alone.
+    assert_eq!(
+        checks_of(&json!({"strict": true, "contexts": ["a"]})),
+        [("a".to_owned(), None)]
+    );
+    if let Some(rules) = payload("rest-rules-branch.json") {
+        let rules: Vec<shape::Rule> = serde_json::from_value(rules).unwrap();
+        assert_eq!(rules.len(), 3);
+        assert!(rules.into_iter().all(|rule| rule.required().unwrap().is_empty()));
+    }
+    let rule = |parameters: Value| -> shape::Rule {
+        serde_json::from_value(json!({"type": "required_status_checks", "parameters": parameters})).unwrap()
+    };
+    let asked = json!({"strict_required_status_checks_policy": false, "required_status_checks": [
+        {"context": "Vercel", "integration_id": 8329}, {"context": "any", "integration_id": -1}, {"context": "bare"},
+    ]});
+    let apps: Vec<Option<u64>> = rule(asked)
+        .required()
+        .unwrap()
+        .into_iter()
+        .map(|check| check.app)
+        .collect();
+    assert_eq!(apps, [Some(8329), None, None]);
+    // What is of another shape is no rule that requires nothing.
+    assert!(
+        rule(json!({"required_status_checks": [{"name": "?"}]}))
+            .required()
+            .is_err()
+    );
+    assert!(rule(Value::Null).required().is_err());
+}
+
+#[test]
+fn a_branch_that_is_not_protected_has_no_protection_to_tell() {
+    let Some(body) = payload("rest-error-not-protected.json") else {
+        return;
+    };
+    let mut reply = reply(&body);
+    reply.status = StatusCode::NOT_FOUND;
+    reply
+        .headers
+        .insert("content-type", "application/json".parse().unwrap());
+    let error = crate::answer::judge_status(&reply).unwrap_err();
+    assert_eq!(error.to_string(), "unexpected status 404: Branch not protected");
+}

@@ -458,8 +458,7 @@ impl Reader {
     ) -> Result<Option<Reply>, ReadError> {
         let mut patience = Patience::default();
         loop {
-            allowance.spend()?;
-            match self.inner.wire.get_if_any(path).await {
+            match self.inner.wire.get_if_any(path, allowance).await {
                 Ok(reply) => return Ok(reply),
                 Err(error) => self.bear(&mut patience, error).await?,
             }

@@ -25,6 +25,7 @@ use serde::Serialize;
 use tower::Service;
 
 use crate::allow::{ALLOWED, Allowed, GraphqlBody, permit};
+use crate::allowance::Allowance;
 use crate::answer::{self, Answer, Reply};
 use crate::endpoints::{Endpoints, Origin};
 use crate::error::ReadError;
@@ -288,15 +289,19 @@ impl Wire {
 
     /// Gets a path of the REST API.
     pub(crate) async fn get(&self, path: &str) -> Result<Reply, ReadError> {
-        let reply = self.follow(path).await?;
+        let reply = self.follow(path, &Allowance::unlimited()).await?;
         answer::judge_status(&reply)?;
         Ok(reply)
     }
 
     /// The same, and `None` for a 404 and for a 403 that is no rate limit: there is nothing, or nothing that
     /// this token may see.
-    pub(crate) async fn get_if_any(&self, path: &str) -> Result<Option<Reply>, ReadError> {
-        let reply = self.follow(path).await?;
+    pub(crate) async fn get_if_any(
+        &self,
+        path: &str,
+        allowance: &Allowance,
+    ) -> Result<Option<Reply>, ReadError> {
+        let reply = self.follow(path, allowance).await?;
         match answer::judge_status(&reply) {
             Ok(()) => Ok(Some(reply)),
             Err(error @ ReadError::RateLimited { .. }) => Err(error),
@@ -306,10 +311,11 @@ impl Wire {
     }
 
     /// A redirect within the origin is followed, as a renamed repository asks for; each hop passes the
-    /// gate again.
-    async fn follow(&self, path: &str) -> Result<Reply, ReadError> {
+    /// gate again, and is a request of its own.
+    async fn follow(&self, path: &str, allowance: &Allowance) -> Result<Reply, ReadError> {
         let mut uri = self.endpoints.rest.uri(path);
         for _ in 0..=MAX_HOPS {
+            allowance.spend()?;
             let reply = self.send::<()>(Method::GET, uri, None).await?;
             if !reply.status.is_redirection() {
                 return Ok(reply);
@@ -319,7 +325,7 @@ impl Wire {
                 .get(LOCATION)
                 .and_then(|to| to.to_str().ok())
                 .unwrap_or_default();
-            uri = Some(self.hop(to).ok_or_else(|| ReadError::Redirect {
+            uri = Some(self.hop(path, to).ok_or_else(|| ReadError::Redirect {
                 to: answer::first_words(to),
             })?);
         }
@@ -328,8 +334,11 @@ impl Wire {
         })
     }
 
-    fn hop(&self, to: &str) -> Option<Uri> {
-        let origin = &self.endpoints.rest.origin;
+    /// Where a redirect leads that asks the same of the same thing at another place. The query stays: a server
+    /// that drops it would be asked for less.
+    fn hop(&self, asked: &str, to: &str) -> Option<Uri> {
+        let rest = &self.endpoints.rest;
+        let origin = &rest.origin;
         // Beginning with one slash, it is a path on the same origin; with two, another origin.
         let is_path = to.starts_with('/') && !to.starts_with("//");
         let uri: Uri = if is_path {
@@ -337,7 +346,14 @@ impl Wire {
         } else {
             to.parse().ok()?
         };
-        (Origin::of(&uri).as_ref() == Some(origin)).then_some(uri)
+        if Origin::of(&uri).as_ref() != Some(origin) {
+            return None;
+        }
+        let path = uri.path().strip_prefix(&rest.path)?;
+        let (asked, query) = asked.split_at(asked.find('?').unwrap_or(asked.len()));
+        (question(path) == question(asked))
+            .then(|| rest.uri(&format!("{path}{query}")))
+            .flatten()
     }
 
     async fn send<B: Serialize>(
@@ -363,6 +379,16 @@ impl Wire {
             at: Utc::now(),
         })
     }
+}
+
+/// What is asked of a repository, whichever of its addresses stands before it.
+fn question(path: &str) -> &str {
+    let before = match path.split('/').nth(1) {
+        Some("repos") => 4,
+        Some("repositories") => 3,
+        _ => 0,
+    };
+    path.splitn(before + 1, '/').last().unwrap_or(path)
 }
 
 /// Finds our own error in octocrab's.

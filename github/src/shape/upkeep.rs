@@ -158,7 +158,9 @@ pub(crate) struct Blob {
 
 /// `BranchHead`.
 #[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct InBranch {
+    pub(crate) name_with_owner: RepoName,
     #[serde(default, rename = "ref")]
     pub(crate) branch: Option<BranchShape>,
 }

@@ -177,7 +177,7 @@ async fn a_branch_is_read_with_the_checks_of_its_head() {
         paths.contains(&"/repos/o/r/branches/release%2F50%25".to_owned()),
         "{paths:?}"
     );
-    // A renamed repository answers elsewhere on the same origin.
+    // A renamed repository is asked under its name of now.
     let old = reader
         .branch(&"o/old".parse().unwrap(), "release/50%", &free())
         .await

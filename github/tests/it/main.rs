@@ -4,6 +4,7 @@
 
 mod branch;
 mod faults;
+mod field;
 mod maintain;
 mod requests;
 mod surface;
