@@ -110,7 +110,8 @@ const BUMP_SLACK: TimeDelta = TimeDelta::minutes(5);
 /// A commit counts at its committer date, but no later than its head was first seen; one dated in the future counts
 /// when GitHub learned of it: at the last force push, else with the newest commit that is not from the future, else
 /// at the opening. A head that replaced a recorded one counts when it was first seen, or at its force push, whatever
-/// its commits say. A bump of `updated_at` counts as activity only where nothing that was read explains it.
+/// its commits say; not where a program forced it. A bump of `updated_at` counts as activity only where labels, events
+/// and edits were read and none of it explains it.
 ///
 /// ```
 /// use pulls::activity::{ActivityKind, SeenHead, last_activity};
@@ -158,19 +159,28 @@ pub fn last_activity(pull: &PullFacts, people: &People, seen: SeenHead, now: Tim
     for (at, by) in commits(pull) {
         found.by(ActivityKind::Commit, made_at(pull, at, seen, now), by);
     }
-    // Who pushed is not told: where the newest commit is a program's, so was the push.
-    let pushed_by_program = commits(pull)
-        .max_by_key(|(at, _)| *at)
+    // Who pushed is told of a force push alone: else, where the newest commit is a program's, so was the push.
+    let forced = pull.head.last_force_push_at.filter(|at| *at <= now);
+    let forced_by_program = forced.is_some_and(|forced| {
+        let events = pull.upkeep.iter().flat_map(|upkeep| &upkeep.events);
+        let mut at_once = events.filter(|event| event.kind == EventKind::ForcePushed && event.at == forced);
+        at_once.any(|event| found.is_program(event.by.as_ref()))
+    });
+    let is_newest_by_program = commits(pull)
+        .max_by_key(|(at, by)| (*at, !found.is_program(*by)))
         .is_some_and(|(_, by)| found.is_program(by));
+    let is_forced_anew = forced.is_some_and(|at| seen.replaced.is_none_or(|before| at > before));
+    let pushed_by_program = is_newest_by_program || (forced_by_program && is_forced_anew);
     if !pushed_by_program {
         if let Some(before) = seen.replaced {
-            let forced = pull.head.last_force_push_at.filter(|at| *at > before);
+            let forced = forced.filter(|at| *at > before);
             found.add(ActivityKind::Push, forced.unwrap_or(seen.first_seen_at), None);
-        } else if let Some(at) = pull.head.last_force_push_at {
+        } else if let Some(at) = forced {
             found.add(ActivityKind::Push, at, None);
         }
     }
-    if !is_explained(pull, seen) {
+    // What was not read explains nothing, and nothing follows from that.
+    if pull.upkeep.is_some() && !is_explained(pull, seen) {
         found.add(ActivityKind::Unexplained, pull.updated_at, None);
     }
     found.last

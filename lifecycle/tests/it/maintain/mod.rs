@@ -4,6 +4,7 @@ mod clocks;
 mod codeowners;
 mod field_cases;
 mod gate;
+mod gather;
 mod precedence;
 mod properties;
 mod states;
