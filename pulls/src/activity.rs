@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::facts::{Account, Check, PullFacts, Time};
 use crate::ids::Login;
 use crate::people::People;
-use crate::upkeep::EventKind;
+use crate::upkeep::{Event, EventKind};
 
 /// The last moment at which a person did something that everybody can see: opened it, pushed, commented, reviewed
 /// or replied in a thread (contract, section 6, "the clock moves for people only"). What a bot does moves
@@ -92,26 +92,32 @@ pub enum ActivityKind {
     Unexplained,
 }
 
-/// What is known of a head beside its facts.
+/// What is remembered of a pull request and its head, beside the facts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SeenHead {
-    /// When it was first seen.
+    /// When the head was first seen.
     pub first_seen_at: Time,
-    /// When the head that it replaced was first seen; `None` where it is the first that was ever seen.
+    /// When the head that it replaced was first seen; `None` where it is the first that was ever seen, and once it has
+    /// been looked at.
     pub replaced: Option<Time>,
+    /// When the pull request was last read in whole before now: a bump of `updated_at` until then was judged then.
+    pub read_at: Option<Time>,
 }
 
-/// So long after its cause GitHub may move `updated_at`, and so far apart the clocks of its parts may be.
-const BUMP_SLACK: TimeDelta = TimeDelta::minutes(5);
+/// So far apart a cause and the moment of `updated_at` may lie, and the clocks of two machines: GitHub writes the two
+/// one after the other, in queues of its own, and whoever commits has a clock of their own.
+pub const SLACK: TimeDelta = TimeDelta::minutes(5);
 
 /// The clock of a maintained pull request: the last thing that a person did about it, as of a moment (contract,
-/// section 6, "The clock"; field cases B068 to B075).
+/// section 6, "The clock"; field cases B068 to B075). Where no person did anything, it is the opening, whoever opened.
 ///
 /// A commit counts at its committer date, but no later than its head was first seen; one dated in the future counts
-/// when GitHub learned of it: at the last force push, else with the newest commit that is not from the future, else
-/// at the opening. A head that replaced a recorded one counts when it was first seen, or at its force push, whatever
-/// its commits say; not where a program forced it. A bump of `updated_at` counts as activity only where labels, events
-/// and edits were read and none of it explains it.
+/// when GitHub learned of it: at the last force push by a person, else with their newest commit that is not from the
+/// future, else at the opening. What a program's force push rewrote is the program's. A head that replaced a
+/// recorded one counts when it was first seen, or at the force push that made it, whatever its commits say.
+///
+/// A bump of `updated_at` counts as activity only where labels, events and edits were read and nothing lies within
+/// [`SLACK`] of it, and only in the first reading that shows it. A deleted account counts as a person, since nothing says that it was a program.
 ///
 /// ```
 /// use pulls::activity::{ActivityKind, SeenHead, last_activity};
@@ -120,7 +126,7 @@ const BUMP_SLACK: TimeDelta = TimeDelta::minutes(5);
 ///     .comment(build::comment("grace", "Thanks!").at(build::hours_ago(3)))
 ///     .updated_at(build::hours_ago(3))
 ///     .build();
-/// let seen = SeenHead { first_seen_at: build::hours_ago(9), replaced: None };
+/// let seen = SeenHead { first_seen_at: build::hours_ago(9), replaced: None, read_at: None };
 /// let last = last_activity(&pull, &People::default(), seen, build::now());
 /// assert_eq!((last.what, last.at), (ActivityKind::Comment, build::hours_ago(3)));
 /// assert_eq!(last.by.unwrap().as_str(), "grace");
@@ -147,7 +153,7 @@ pub fn last_activity(pull: &PullFacts, people: &People, seen: SeenHead, now: Tim
             found.by(ActivityKind::Review, at, review.author.as_ref());
         }
     }
-    for event in pull.upkeep.iter().flat_map(|upkeep| &upkeep.events) {
+    for event in events(pull) {
         let what = match event.kind {
             EventKind::Reopened => ActivityKind::Reopened,
             EventKind::ReadyForReview => ActivityKind::ReadyForReview,
@@ -156,34 +162,26 @@ pub fn last_activity(pull: &PullFacts, people: &People, seen: SeenHead, now: Tim
         };
         found.by(what, event.at, event.by.as_ref());
     }
-    for (at, by) in commits(pull) {
-        found.by(ActivityKind::Commit, made_at(pull, at, seen, now), by);
+    let pushes = Pushes::of(pull, people, seen, now);
+    for (at, by) in pushes.commits_of_people() {
+        found.by(ActivityKind::Commit, pushes.made_at(at), by);
     }
-    // Who pushed is told of a force push alone: else, where the newest commit is a program's, so was the push.
-    let forced = pull.head.last_force_push_at.filter(|at| *at <= now);
-    let forced_by_program = forced.is_some_and(|forced| {
-        let events = pull.upkeep.iter().flat_map(|upkeep| &upkeep.events);
-        let mut at_once = events.filter(|event| event.kind == EventKind::ForcePushed && event.at == forced);
-        at_once.any(|event| found.is_program(event.by.as_ref()))
-    });
-    let is_newest_by_program = commits(pull)
-        .max_by_key(|(at, by)| (*at, !found.is_program(*by)))
-        .is_some_and(|(_, by)| found.is_program(by));
-    let is_forced_anew = forced.is_some_and(|at| seen.replaced.is_none_or(|before| at > before));
-    let pushed_by_program = is_newest_by_program || (forced_by_program && is_forced_anew);
-    if !pushed_by_program {
-        if let Some(before) = seen.replaced {
-            let forced = forced.filter(|at| *at > before);
-            found.add(ActivityKind::Push, forced.unwrap_or(seen.first_seen_at), None);
-        } else if let Some(at) = forced {
-            found.add(ActivityKind::Push, at, None);
-        }
+    if let Some((at, by)) = pushes.pushed_at() {
+        found.add(ActivityKind::Push, at, by);
     }
     // What was not read explains nothing, and nothing follows from that.
     if pull.upkeep.is_some() && !is_explained(pull, seen) {
         found.add(ActivityKind::Unexplained, pull.updated_at, None);
     }
     found.last
+}
+
+fn is_program(people: &People, account: Option<&Account>) -> bool {
+    account.is_some_and(|account| people.is_bot(account))
+}
+
+fn events(pull: &PullFacts) -> impl Iterator<Item = &Event> {
+    pull.upkeep.iter().flat_map(|upkeep| &upkeep.events)
 }
 
 struct Found<'a> {
@@ -193,12 +191,8 @@ struct Found<'a> {
 }
 
 impl Found<'_> {
-    fn is_program(&self, account: Option<&Account>) -> bool {
-        account.is_some_and(|account| self.people.is_bot(account))
-    }
-
     fn by(&mut self, what: ActivityKind, at: Time, account: Option<&Account>) {
-        if !self.is_program(account) {
+        if !is_program(self.people, account) {
             self.add(what, at, account.map(|account| account.login.clone()));
         }
     }
@@ -210,6 +204,105 @@ impl Found<'_> {
         if at <= self.now && rank(&new) > rank(&self.last) {
             self.last = new;
         }
+    }
+}
+
+/// What was pushed, when, and by whom as far as that is told.
+struct Pushes<'a> {
+    pull: &'a PullFacts,
+    people: &'a People,
+    seen: SeenHead,
+    now: Time,
+    /// The last force push.
+    forced: Option<Time>,
+    /// Who made it: `None` where nothing tells, else the accounts that GitHub names for that moment.
+    forced_by: Option<Vec<Option<&'a Account>>>,
+}
+
+impl<'a> Pushes<'a> {
+    fn of(pull: &'a PullFacts, people: &'a People, seen: SeenHead, now: Time) -> Self {
+        let forced = pull.head.last_force_push_at.filter(|at| *at <= now);
+        let told: Vec<Option<&Account>> = events(pull)
+            .filter(|event| event.kind == EventKind::ForcePushed && Some(event.at) == forced)
+            .map(|event| event.by.as_ref())
+            .collect();
+        Self {
+            pull,
+            people,
+            seen,
+            now,
+            forced,
+            forced_by: (!told.is_empty()).then_some(told),
+        }
+    }
+
+    /// Whether GitHub names programs alone for the last force push.
+    fn is_forced_by_program(&self) -> bool {
+        let is_program = |by: &Option<&Account>| is_program(self.people, *by);
+        self.forced_by
+            .as_ref()
+            .is_some_and(|by| by.iter().all(is_program))
+    }
+
+    /// The commits that count: a program's force push dates all commits anew, whosever they are.
+    fn commits_of_people(&self) -> impl Iterator<Item = (Time, Option<&'a Account>)> {
+        let rewritten = self.forced.filter(|_| self.is_forced_by_program());
+        let is_rewritten =
+            move |at: Time| rewritten.is_some_and(|forced| at <= forced && forced - at <= SLACK);
+        let people = self.people;
+        commits(self.pull).filter(move |(at, by)| !is_rewritten(*at) && !is_program(people, *by))
+    }
+
+    /// When a commit counts as made.
+    fn made_at(&self, dated: Time) -> Time {
+        if dated <= self.now {
+            return dated.min(self.seen.first_seen_at);
+        }
+        let forced = self.forced.filter(|_| !self.is_forced_by_program());
+        let dates = self.commits_of_people().map(|(at, _)| at);
+        let learned = || dates.filter(|at| *at <= self.now).max();
+        forced
+            .or_else(learned)
+            .unwrap_or(self.pull.created_at)
+            .min(self.seen.first_seen_at)
+    }
+
+    /// When a person pushed the head, as far as a push tells more than its commits.
+    fn pushed_at(&self) -> Option<(Time, Option<Login>)> {
+        let newest = commits(self.pull)
+            .map(|(at, _)| at)
+            .filter(|at| *at <= self.now)
+            .max();
+        // Who pushed is not told: where the newest commits are a program's, so was the push.
+        let newest_by_program = commits(self.pull)
+            .filter(|(at, _)| newest.is_none_or(|newest| *at == newest))
+            .all(|(_, by)| is_program(self.people, by));
+        let forced_by_program = match self.forced_by {
+            Some(_) => self.is_forced_by_program(),
+            None => newest_by_program,
+        };
+        let Some(before) = self.seen.replaced else {
+            let forced = self.forced.filter(|_| !forced_by_program)?;
+            return Some((forced, self.forced_login()));
+        };
+        // A force push made this head, unless something was committed after it.
+        let made_it = self
+            .forced
+            .filter(|at| *at > before && newest.is_none_or(|newest| newest - *at <= SLACK));
+        match made_it {
+            Some(_) if forced_by_program => None,
+            Some(at) => Some((at, self.forced_login())),
+            None if newest_by_program => None,
+            None => Some((self.seen.first_seen_at, None)),
+        }
+    }
+
+    /// The person who made the last force push, where GitHub names one.
+    fn forced_login(&self) -> Option<Login> {
+        let by = self.forced_by.iter().flatten().flatten();
+        by.filter(|by| !self.people.is_bot(by))
+            .map(|by| by.login.clone())
+            .max()
     }
 }
 
@@ -230,21 +323,12 @@ fn commits(pull: &PullFacts) -> impl Iterator<Item = (Time, Option<&Account>)> {
     told.chain(untold)
 }
 
-/// When a commit counts as made.
-fn made_at(pull: &PullFacts, dated: Time, seen: SeenHead, now: Time) -> Time {
-    if dated <= now {
-        return dated.min(seen.first_seen_at);
-    }
-    let learned = commits(pull).map(|(at, _)| at).filter(|at| *at <= now).max();
-    let forced = pull.head.last_force_push_at.filter(|at| *at <= now);
-    forced
-        .or(learned)
-        .unwrap_or(pull.created_at)
-        .min(seen.first_seen_at)
-}
-
-/// Whether something that was read explains when the pull request was last updated (field case B070).
+/// Whether something that was read explains when the pull request was last updated (field case B070), or an earlier
+/// reading has judged that already.
 fn is_explained(pull: &PullFacts, seen: SeenHead) -> bool {
+    if seen.read_at.is_some_and(|read| pull.updated_at <= read) {
+        return true;
+    }
     let upkeep = pull.upkeep.as_ref();
     let replies = pull.threads.iter().flat_map(|thread| &thread.comments);
     let checks = pull
@@ -257,88 +341,30 @@ fn is_explained(pull: &PullFacts, seen: SeenHead) -> bool {
             Check::Status(status) => [Some(status.created_at), None],
             Check::Unknown { .. } => [None, None],
         });
+    let edits = upkeep.iter().flat_map(|upkeep| &upkeep.edits);
+    let closing = upkeep.iter().filter_map(|upkeep| upkeep.closing.as_ref());
     let mut causes = [
         Some(pull.created_at),
         Some(pull.head.committed_at),
         pull.head.last_force_push_at,
     ]
     .into_iter()
-    .chain(seen.replaced.map(|_| Some(seen.first_seen_at)))
     .chain(pull.comments.iter().map(|comment| Some(comment.created_at)))
     .chain(replies.map(|reply| Some(reply.comment.created_at)))
     .chain(pull.reviews.iter().map(|review| review.submitted_at))
     .chain(commits(pull).map(|(at, _)| Some(at)))
-    .chain(
-        upkeep
-            .iter()
-            .flat_map(|upkeep| &upkeep.events)
-            .map(|event| Some(event.at)),
-    )
-    .chain(
-        upkeep
-            .iter()
-            .flat_map(|upkeep| &upkeep.edits)
-            .map(|edit| Some(edit.at)),
-    )
-    .chain(
-        upkeep
-            .iter()
-            .filter_map(|upkeep| upkeep.closing.as_ref())
-            .map(|closing| Some(closing.at)),
-    )
+    .chain(events(pull).map(|event| Some(event.at)))
+    .chain(edits.map(|edit| Some(edit.at)))
+    .chain(closing.map(|closing| Some(closing.at)))
     .chain(checks)
     .chain(pull.checks.suites.iter().map(|suite| Some(suite.created_at)))
     .flatten();
-    causes.any(|cause| (pull.updated_at - cause).abs() <= BUMP_SLACK)
-        // A head that was replaced between two looks was pushed at a moment that nobody saw.
-        || seen.replaced.is_some_and(|before| pull.updated_at > before && pull.updated_at <= seen.first_seen_at)
+    // A head that was replaced between two looks was pushed at a moment that nobody saw.
+    let pushed_unseen = seen
+        .replaced
+        .is_some_and(|before| pull.updated_at > before && pull.updated_at - seen.first_seen_at <= SLACK);
+    pushed_unseen || causes.any(|cause| (pull.updated_at - cause).abs() <= SLACK)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::build::{self, PullBuilder};
-
-    /// Hours of silence at the moment of the builders.
-    fn silence(pull: PullBuilder) -> i64 {
-        let people = People {
-            machine_users: ["ci-robot".parse().unwrap()].into(),
-            ..People::default()
-        };
-        (build::now() - last_by_people(&pull.build(), &people, build::now())).num_hours()
-    }
-
-    fn quiet() -> PullBuilder {
-        build::pull("o/r", 7)
-            .opened_at(build::hours_ago(100))
-            .committed_at(build::hours_ago(90))
-    }
-
-    #[test]
-    fn people_move_the_clock() {
-        assert_eq!(silence(quiet()), 90);
-        let comment = || build::comment("grace", "Nice").at(build::hours_ago(50));
-        assert_eq!(silence(quiet().comment(comment())), 50);
-        assert_eq!(silence(quiet().thread([comment()])), 50);
-        let review = build::review("grace", "APPROVED", "").at(build::hours_ago(40));
-        assert_eq!(silence(quiet().review(review)), 40);
-        let pushed = quiet().with(|pull| pull.head.last_force_push_at = Some(build::hours_ago(30)));
-        assert_eq!(silence(pushed), 30);
-        let ghost = comment().with(|comment| comment.author = None);
-        assert_eq!(silence(quiet().comment(ghost)), 50);
-    }
-
-    #[test]
-    fn b068_to_b071_programs_labels_and_edits_do_not() {
-        let robot = build::comment("ci-robot", "Coverage: 80 %").at(build::hours_ago(1));
-        assert_eq!(silence(quiet().comment(robot)), 90);
-        assert_eq!(silence(quiet().updated_at(build::hours_ago(1))), 90);
-        let checked = quiet().check(build::run("test").started(build::hours_ago(1)));
-        assert_eq!(silence(checked), 90);
-    }
-
-    #[test]
-    fn b073_a_commit_from_the_future_counts_for_nothing() {
-        assert_eq!(silence(quiet().committed_at(build::hours_ago(-5))), 100);
-    }
-}
+mod tests;

@@ -111,4 +111,47 @@ mod tests {
             [None, None, None, Some(8329)]
         );
     }
+
+    #[test]
+    fn b014_every_place_that_answers_is_asked_and_names_are_exact() {
+        let merged = merge(
+            Some(vec![check("build", None)]),
+            Some(vec![check("Build", None)]),
+            Some(vec![check("build ", None)]),
+        );
+        let known = RequiredChecks::Known(vec![
+            check("Build", None),
+            check("build", None),
+            check("build ", None),
+        ]);
+        assert_eq!(merged, known);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn neither_order_nor_repetition_nor_place_changes_the_set(
+            (all, shuffled) in checks(),
+            cuts in (0_usize..9, 0_usize..9),
+        ) {
+            let split = |all: &[RequiredCheck]| {
+                let (low, high) = (cuts.0.min(cuts.1).min(all.len()), cuts.0.max(cuts.1).min(all.len()));
+                let part = |part: &[RequiredCheck]| Some(part.to_vec());
+                merge(part(&all[..low]), part(&all[low..high]), part(&all[high..]))
+            };
+            let one = merge(Some(all.clone()), None, None);
+            proptest::prop_assert_eq!(&one, &split(&shuffled));
+            proptest::prop_assert_eq!(&one, &merge(Some(all.clone()), Some(shuffled), Some(Vec::new())));
+        }
+    }
+
+    fn checks() -> impl proptest::strategy::Strategy<Value = (Vec<RequiredCheck>, Vec<RequiredCheck>)> {
+        use proptest::prelude::*;
+        let one = (
+            proptest::sample::select(vec!["build", "lint", "test"]),
+            proptest::option::of(7_u64..9),
+        );
+        let one = one.prop_map(|(context, app)| check(context, app));
+        proptest::collection::vec(one, 0..8)
+            .prop_flat_map(|all| (Just(all.clone()), Just(all).prop_shuffle()))
+    }
 }

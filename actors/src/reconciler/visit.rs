@@ -129,6 +129,7 @@ impl Ground<'_> {
         let assignment = self.routing.assign(pull, known.assignment.as_ref());
         let remembered = Remembered {
             previous: known.evidence.as_ref(),
+            read_at: known.card.as_ref().map(|card| card.read_at),
             // The first cycle that sees one records it as new; its owner is taken up in the next.
             assignment: assignment.as_ref().filter(|_| known.row.is_some()),
             reviews: Some(reviews),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use pulls::activity::{self, Activity, SeenHead};
 use pulls::checks::{self, CheckLine, ChecksVerdict, Ci, Standing};
-use pulls::facts::{Checks, MergeState, Mergeable, PullFacts, Time};
+use pulls::facts::{Checks, Conclusion, MergeState, Mergeable, PullFacts, Time};
 use pulls::threads;
 use pulls::upkeep::{BranchFacts, HeadFacts, RequiredCheck, RequiredChecks};
 
@@ -19,6 +19,8 @@ use super::settings::Settings;
 pub struct Remembered<'a> {
     /// The evidence as last recorded.
     pub previous: Option<&'a Evidence>,
+    /// When it was last read in whole, which may be later than its evidence was recorded.
+    pub read_at: Option<Time>,
     /// Who owns what it changes, where that was looked for.
     pub assignment: Option<&'a Assignment>,
     /// The program's own reviews.
@@ -47,12 +49,14 @@ pub fn gather(
     let seen = SeenHead {
         first_seen_at,
         replaced: replaced.map(|previous| previous.head.first_seen_at),
+        read_at: remembered.read_at,
     };
     let upkeep = pull.upkeep.as_ref();
     let mut labels = upkeep.map_or_else(Vec::new, |upkeep| upkeep.labels.clone());
     labels.sort();
     let verdict = checks::verdict(&pull.checks, pull.created_at, now);
-    let judged = judge(&verdict, branch, now);
+    let known_base = previous.filter(|previous| previous.base.branch == pull.base.branch);
+    let judged = judge(&verdict, branch, known_base, now);
     Evidence {
         version: VERSION,
         at: pull.at.clone(),
@@ -120,7 +124,7 @@ pub fn with_head(evidence: &Evidence, head: &HeadFacts, branch: Option<&BranchFa
         return Looked::ReadAgain;
     }
     let verdict = checks::verdict(&head.checks, head.created_at, now);
-    let judged = judge(&verdict, branch, now);
+    let judged = judge(&verdict, branch, Some(evidence), now);
     let looked = Evidence {
         now,
         mergeability: known(
@@ -136,15 +140,8 @@ pub fn with_head(evidence: &Evidence, head: &HeadFacts, branch: Option<&BranchFa
         merge_queue_position: head.merge_queue_position,
         ci: judged.ci,
         checks: judged.checks,
-        required: match branch {
-            Some(_) => judged.required,
-            // What the base requires was not read again; what it comes to on these checks was.
-            None => again(&evidence.required, &verdict),
-        },
-        base_red: match branch {
-            Some(_) => judged.base_red,
-            None => evidence.base_red.clone(),
-        },
+        required: judged.required,
+        base_red: judged.base_red,
         ..evidence.clone()
     };
     match looked.same_but_for_time(evidence) {
@@ -153,8 +150,9 @@ pub fn with_head(evidence: &Evidence, head: &HeadFacts, branch: Option<&BranchFa
     }
 }
 
-/// The clock, which does not go back: what was counted stays counted, also when its comment is deleted. Only what an
-/// account did that is a program by now is counted anew.
+/// The clock, which does not go back: what was counted stays counted, also when its comment is deleted or when
+/// something turns up that would have explained a bump. Only what an account did that the configuration calls a program
+/// by now is counted anew.
 fn clock(
     pull: &PullFacts,
     previous: Option<&Evidence>,
@@ -183,6 +181,7 @@ fn known(previous: Option<&Evidence>, now: Mergeability) -> Mergeability {
         (Mergeable::Other(word), _) if word.is_empty() => false,
         // The button's word lags behind the answer by a moment.
         (_, MergeState::Unknown) => false,
+        (_, MergeState::Other(word)) if word.is_empty() => false,
         _ => true,
     };
     match previous.map(|previous| &previous.mergeability) {
@@ -208,21 +207,35 @@ struct Judged {
     base_red: Vec<String>,
 }
 
-fn judge(verdict: &ChecksVerdict, branch: Option<&BranchFacts>, now: Time) -> Judged {
-    let required = match branch.map(|branch| &branch.required) {
-        Some(RequiredChecks::Known(required)) => Required::Known(match_all(required, verdict)),
-        Some(RequiredChecks::Unknown { why }) => Required::Unknown { why: why.clone() },
-        None => Required::Unknown {
+/// What the checks say. Where the base branch was not read now, what it required and what was red there is as it was
+/// in `before`; what that comes to on these checks is judged anew.
+fn judge(
+    verdict: &ChecksVerdict,
+    branch: Option<&BranchFacts>,
+    before: Option<&Evidence>,
+    now: Time,
+) -> Judged {
+    let required = match (branch.map(|branch| &branch.required), before) {
+        (Some(RequiredChecks::Known(required)), _) => Required::Known(match_all(required, verdict)),
+        (Some(RequiredChecks::Unknown { why }), _) => Required::Unknown { why: why.clone() },
+        (None, Some(before)) => again(&before.required, verdict),
+        (None, None) => Required::Unknown {
             why: "the base branch was not read".to_owned(),
         },
+    };
+    let base_red = match (branch, before) {
+        (Some(branch), _) => red_on_both(verdict, &branch.checks, now),
+        (None, Some(before)) => {
+            let is_red = |name: &&String| verdict.failing().any(|line| line.name == **name);
+            before.base_red.iter().filter(is_red).cloned().collect()
+        }
+        (None, None) => Vec::new(),
     };
     Judged {
         ci: verdict.ci,
         checks: verdict.checks.iter().map(seen).collect(),
         required,
-        base_red: branch
-            .map(|branch| red_on_both(verdict, &branch.checks, now))
-            .unwrap_or_default(),
+        base_red,
     }
 }
 
@@ -288,13 +301,12 @@ fn of(line: &CheckLine, verdict: &ChecksVerdict) -> RequiredOutcome {
     }
 }
 
-/// Whether another check of the same run failed: then a skipped one was perhaps skipped for that reason.
+/// Whether another check of the same run failed or was cancelled: then a skipped one was perhaps skipped for that
+/// reason. One that says `NEUTRAL` ran and has its say.
 fn has_failure_beside(line: &CheckLine, verdict: &ChecksVerdict) -> bool {
-    line.suite.is_some()
-        && verdict
-            .checks
-            .iter()
-            .any(|other| other.suite == line.suite && other.standing == Standing::Failed)
+    let is_skipped = line.word == Conclusion::Skipped.as_str();
+    let is_beside = |other: &CheckLine| other.suite.is_some() && other.suite == line.suite;
+    is_skipped && verdict.failing().any(is_beside)
 }
 
 /// Checks that are red here and on the base's own head, by the names that a person knows (field case B027).

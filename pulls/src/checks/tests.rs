@@ -367,3 +367,31 @@ fn a_sentence_names_three_and_counts_the_rest() {
     let odd = run("a\u{1b}[31m\nb").failed();
     assert_eq!(judged(vec![odd.into()]).why, "CI failure: a\\u{1b}[31m b");
 }
+
+#[test]
+fn a_line_keeps_what_a_branch_requires_a_check_by() {
+    let mut vercel = status("Vercel", "SUCCESS");
+    vercel.app = Some(8329);
+    let verdict = judged(vec![
+        run("build").into(),
+        run("build")
+            .id(2)
+            .workflow("Nightly")
+            .with(|run| run.suite = Some(2))
+            .into(),
+        vercel.into(),
+    ]);
+    let kept: Vec<_> = verdict
+        .checks
+        .iter()
+        .map(|line| (line.name.as_str(), line.context.as_str(), line.app, line.suite))
+        .collect();
+    assert_eq!(
+        kept,
+        [
+            ("CI / build (pull_request)", "build", Some(15_368), Some(1)),
+            ("Nightly / build (pull_request)", "build", Some(15_368), Some(2)),
+            ("Vercel", "Vercel", Some(8329), None),
+        ]
+    );
+}

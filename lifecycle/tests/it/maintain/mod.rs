@@ -7,6 +7,7 @@ mod gate;
 mod gather;
 mod precedence;
 mod properties;
+mod readings;
 mod states;
 mod step;
 mod wanted;
