@@ -251,7 +251,7 @@ impl HostBuilder {
             unread_limit: self.unread_limit,
             watermarks: self.watermarks,
             counted: Arc::default(),
-            one_at_a_time: Arc::default(),
+            turns: Arc::default(),
         };
         // Whoever is started first already sees what there is.
         surveyor.survey().await?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use mailbox::{MailboxError, MailboxStatus, Mailboxes};
@@ -25,8 +26,27 @@ pub(crate) struct Surveyor {
     pub(crate) watermarks: Watermarks,
     /// What the mailboxes held when they last said so.
     pub(crate) counted: Arc<Guarded<Vec<MailboxStatus>>>,
-    /// One survey at a time: of two side by side the one that counted first could have the last word.
-    pub(crate) one_at_a_time: Arc<tokio::sync::Mutex<()>>,
+    /// Of two surveys side by side the one that began last has the last word.
+    pub(crate) turns: Arc<Turns>,
+}
+
+/// In which order surveys began.
+#[derive(Default)]
+pub(crate) struct Turns {
+    begun: AtomicU64,
+    /// The newest that has had its word.
+    told: AtomicU64,
+}
+
+impl Turns {
+    fn begin(&self) -> u64 {
+        self.begun.fetch_add(1, Ordering::SeqCst) + 1
+    }
+
+    /// Whether nobody who began later has had their word. Asked under the lock of the overview.
+    fn is_newest(&self, turn: u64) -> bool {
+        self.told.fetch_max(turn, Ordering::SeqCst) < turn
+    }
 }
 
 impl Surveyor {
@@ -71,7 +91,7 @@ impl Surveyor {
     ///
     /// When the mailboxes are closed. While they fail it shows what they last held, and says so.
     pub(crate) async fn survey(&self) -> Result<Arc<Overview>, MailboxError> {
-        let _alone = self.one_at_a_time.lock().await;
+        let turn = self.turns.begin();
         let mailboxes = self.count().await?;
         let now = self.plant.now();
         let refused = self.plant.trouble().map(|trouble| RefusedByStore {
@@ -85,7 +105,11 @@ impl Surveyor {
         let actors = status::actors(declared, &supervised(&self.roster, now), &mailboxes);
         let told = self.plant.surroundings.told.all();
         let mut overview = Arc::<Overview>::default();
-        self.overview.send_modify(|current| {
+        self.overview.send_if_modified(|current| {
+            if !self.turns.is_newest(turn) {
+                overview = Arc::clone(current);
+                return false;
+            }
             let seen = Seen {
                 now,
                 actors: &actors,
@@ -99,6 +123,7 @@ impl Surveyor {
             say_changes(&current.attention, &attention);
             *current = Arc::new(Overview { actors, attention });
             overview = Arc::clone(current);
+            true
         });
         Ok(overview)
     }
