@@ -119,7 +119,12 @@ fn show(report: &Report, choice: &cli::PrState) -> Result<(), Failure> {
     })
 }
 
-fn one_shot(context: &Context, registry: Arc<runtime::Registry>, clock: Arc<dyn mailbox::Clock>) -> OneShot {
+/// One turn of this process, evaluated as of `--now` where that is given.
+pub fn one_shot(
+    context: &Context,
+    registry: Arc<runtime::Registry>,
+    clock: Arc<dyn mailbox::Clock>,
+) -> OneShot {
     let turn = OneShot::new(registry, clock, &context.home.path);
     match context.now {
         Some(now) => turn.evaluate_at(now),

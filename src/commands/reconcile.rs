@@ -7,9 +7,10 @@ use actors::reconciler::{CycleError, Reconcile, Reconciler, Report, WantedFor};
 use board::cycle::{Budget, Cycle, Moved, Noted, Skipped, Wish};
 use mailbox::{EnvelopeState, Filter, MailboxName, Mailboxes, Message, MsgId, SystemClock};
 use pulls::PrRef;
-use runtime::{Actor, Intent, OneShot, OneShotError, Registry, TurnFailure};
+use runtime::{Actor, Intent, OneShotError, TurnFailure};
 
 use super::Context;
+use super::pr_state::one_shot;
 use crate::cli;
 use crate::config::Config;
 use crate::failure::{Exit, Failure};
@@ -181,14 +182,6 @@ async fn settled(mailboxes: &Mailboxes, of: &MailboxName, id: &MsgId) -> Result<
                 tokio::time::sleep(LOOK_EVERY).await;
             }
         }
-    }
-}
-
-fn one_shot(context: &Context, registry: Arc<Registry>, clock: Arc<dyn mailbox::Clock>) -> OneShot {
-    let turn = OneShot::new(registry, clock, &context.home.path);
-    match context.now {
-        Some(now) => turn.evaluate_at(now),
-        None => turn,
     }
 }
 
